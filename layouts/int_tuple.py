@@ -1,0 +1,205 @@
+"""Nested integer tuples: the shapes, strides and coordinates of TLA and CuTe.
+
+A leaf is a run-time integer or a compile-time one (`Static(16)`, written `_16` in TLA); a node is a tuple. Coordinates
+are split colexicographically: the first mode runs fastest and the last one takes the rest without a modulo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, cast
+
+from ._arrays import divide
+from ._text import Scanner
+from .protocol import IntArray, LayoutError
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A compile-time integer of TLA (`Int<N>`, printed `_N`).
+
+    Arithmetic of two of them stays compile-time, any mix with a run-time integer is run-time; division and remainder
+    truncate towards zero, as in C++.
+
+    >>> Static(7) // Static(2), Static(7) + 1
+    (_3, 8)
+    """
+
+    value: int
+
+    def __repr__(self) -> str:
+        return f"_{self.value}"
+
+    def __int__(self) -> int:
+        return self.value
+
+    __index__ = __int__
+
+    def __add__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a + b, self, other)
+
+    def __radd__(self, other: int) -> int:
+        return other + self.value
+
+    def __sub__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a - b, self, other)
+
+    def __rsub__(self, other: int) -> int:
+        return other - self.value
+
+    def __mul__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a * b, self, other)
+
+    def __rmul__(self, other: int) -> int:
+        return other * self.value
+
+    def __floordiv__(self, other: Leaf) -> Leaf:
+        return static_op(truncated_quotient, self, other)
+
+    def __rfloordiv__(self, other: int) -> int:
+        return truncated_quotient(other, self.value)
+
+    def __mod__(self, other: Leaf) -> Leaf:
+        return static_op(truncated_remainder, self, other)
+
+    def __rmod__(self, other: int) -> int:
+        return truncated_remainder(other, self.value)
+
+    def __and__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a & b, self, other)
+
+    def __or__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a | b, self, other)
+
+    def __xor__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a ^ b, self, other)
+
+    def __lshift__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a << b, self, other)
+
+    def __rshift__(self, other: Leaf) -> Leaf:
+        return static_op(lambda a, b: a >> b, self, other)
+
+
+Leaf: TypeAlias = int | Static
+IntTuple: TypeAlias = "Leaf | tuple[IntTuple, ...]"
+
+
+def static_op(operation: Callable[[int, int], int], left: Leaf, right: Leaf) -> Leaf:
+    """An integer operation whose result is compile-time when both sides are."""
+    value = operation(int(left), int(right))
+    return Static(value) if isinstance(left, Static) and isinstance(right, Static) else value
+
+
+def truncated_quotient(a: int, b: int) -> int:
+    """C++ division: towards zero; LayoutError for a divisor of 0."""
+    if b == 0:
+        raise LayoutError("division by 0")
+    quotient = abs(a) // abs(b)
+    return quotient if (a >= 0) == (b >= 0) else -quotient
+
+
+def truncated_remainder(a: int, b: int) -> int:
+    """C++ remainder: takes the sign of the dividend."""
+    return a - b * truncated_quotient(a, b)
+
+
+def normalise(value: object, what: str = "a shape") -> IntTuple:
+    """Lists to tuples, NumPy integers to int, `"_16"` to Static(16); LayoutError for anything else."""
+    if isinstance(value, Static):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(normalise(item, what) for item in cast("Sequence[object]", value))
+    if isinstance(value, str) and value.startswith("_"):
+        try:
+            return Static(int(value[1:]))
+        except ValueError:
+            pass
+    elif not isinstance(value, (bool, str)) and hasattr(value, "__index__"):
+        return int(cast("int", value))
+    raise LayoutError(
+        f"{what} is made of integers, compile-time integers such as _16, and tuples, not {value!r}"
+    )
+
+
+def leaves(value: IntTuple) -> tuple[Leaf, ...]:
+    """All leaves, left to right."""
+    if isinstance(value, tuple):
+        return tuple(leaf for item in value for leaf in leaves(item))
+    return (value,)
+
+
+def integers(value: IntTuple) -> tuple[int, ...]:
+    """All leaves as plain integers."""
+    return tuple(int(leaf) for leaf in leaves(value))
+
+
+def modes(value: IntTuple) -> tuple[IntTuple, ...]:
+    """The top-level entries; an integer is its own only mode."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def size(value: IntTuple) -> int:
+    """Product of all leaves, 1 for the empty tuple."""
+    return prod(integers(value))
+
+
+def congruent(left: IntTuple, right: IntTuple) -> bool:
+    """Whether two tuples nest in the same way."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(congruent(a, b) for a, b in zip(left, right, strict=True))
+    return not isinstance(left, tuple) and not isinstance(right, tuple)
+
+
+def show(value: IntTuple, comma: str = ", ") -> str:
+    """Text of a tuple; a one-element tuple has no trailing comma.
+
+    >>> show(((Static(16), 2), 3))
+    '((_16, 2), 3)'
+    """
+    if isinstance(value, tuple):
+        return f"({comma.join(show(item, comma) for item in value)})"
+    return repr(value)
+
+
+def read(scan: Scanner, static: bool, what: str) -> IntTuple:
+    """A nested tuple of integers at the cursor; `_16` leaves only where `static` allows them."""
+    if scan.accept("("):
+        found: list[IntTuple] = []
+        while not scan.peek(")"):
+            found.append(read(scan, static, what))
+            if not scan.accept(","):
+                break
+        scan.expect(")", f"in {what}")
+        return tuple(found)
+    if scan.peek("_"):
+        place = scan.at
+        name = scan.name() or ""
+        if not static or not name[1:].isdigit():
+            raise scan.error(f"expected an integer in {what}, found {name!r}", place)
+        return Static(int(name[1:]))
+    return scan.signed(f"an integer in {what}")
+
+
+def colex_terms(coord: IntArray, shape: Sequence[int], stride: Sequence[int]) -> list[IntArray]:
+    """Contributions of one coordinate to a list of flat (shape, stride) leaves, first leaf fastest.
+
+    Neighbours that continue each other (stride[k+1] == shape[k]*stride[k]) are taken as one, which changes no value:
+    the last leaf is unbounded and a merged pair splits the same range.
+    """
+    merged: list[tuple[int, int]] = []
+    for extent, step in zip(shape, stride, strict=True):
+        if merged and merged[-1][0] * merged[-1][1] == step:
+            merged[-1] = (merged[-1][0] * extent, merged[-1][1])
+        else:
+            merged.append((extent, step))
+    terms: list[IntArray] = []
+    for extent, step in merged[:-1]:
+        coord, part = divide(coord, extent)
+        if step:
+            terms.append(part * step)
+    if merged and merged[-1][1]:
+        terms.append(coord * merged[-1][1])
+    return terms

@@ -1,0 +1,105 @@
+"""Regrouping of shard iters by a logical shape: which iters make up which dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from .protocol import LayoutError
+from .tirx import Iter, TileLayout
+
+
+def try_group(shard: Sequence[Iter], shape: Sequence[int]) -> tuple[tuple[Iter, ...], tuple[int, ...]] | None:
+    """Shard iters split at the boundaries of `shape`, with separators; None where it cannot be done.
+
+    Greedy, left to right: iters are collected until the running product can be cut at the next shape entry, and the
+    iter under the cut is split if the cut divides it. Unit iters vanish unless a shape entry of 1 makes one.
+
+    >>> try_group([Iter(24, 1, "m")], (4, 6))
+    ((T.Iter(4, 6, "m"), T.Iter(6, 1, "m")), (0, 1, 2))
+    """
+    out: list[Iter] = []
+    separators = [0]
+    product, at = 1, 0
+    for item in shard:
+        product *= item.extent
+        rest = item.extent
+        while at < len(shape) and shape[at] != 0 and product % shape[at] == 0:
+            inner = product // shape[at]
+            if inner == 0 or rest % inner != 0:
+                return None
+            out.append(Iter(rest // inner, item.stride * inner, item.axis))
+            rest = product = inner
+            at += 1
+            separators.append(len(out))
+        if rest != 1:
+            if at >= len(shape):
+                return None
+            out.append(Iter(rest, item.stride, item.axis))
+    return (tuple(out), tuple(separators)) if at == len(shape) else None
+
+
+def group(layout: TileLayout, shape: Sequence[int]) -> tuple[TileLayout, tuple[int, ...]]:
+    """The layout with its shard cut at the boundaries of `shape`; dimension d is shard[seps[d]:seps[d+1]].
+
+    Replica and offset are kept, nothing is canonicalized. LayoutError where it is impossible, (6, 4) by (4, 6) for
+    example: the cut after 4 would go through the 6.
+    """
+    sizes = tuple(int(n) for n in shape)
+    found = try_group(layout.shard, sizes)
+    if found is None:
+        raise LayoutError(
+            f"extents {layout.extents} cannot be regrouped as {sizes}: a boundary cuts an iter unevenly"
+        )
+    return TileLayout.from_iters(found[0], layout.replica, layout.offset), found[1]
+
+
+def group_many(
+    layout: TileLayout, shapes: Sequence[Sequence[int]]
+) -> tuple[TileLayout, tuple[tuple[int, ...], ...]]:
+    """The smallest refinement of the shard that every one of `shapes` can be read from, one separator list a shape.
+
+    Boundaries are the cumulative products (from the inner end) of the shard and of all shapes, repeated values as often
+    as the shape that repeats them most; each must divide the next. LayoutError otherwise, or when sizes differ.
+    """
+    sizes = [tuple(int(n) for n in shape) for shape in shapes]
+    if not sizes or not all(sizes):
+        raise LayoutError("group_many needs at least one shape, and no empty one")
+    total = layout.size()
+    for shape in sizes:
+        if prod(shape) != total:
+            raise LayoutError(f"shape {shape} has {prod(shape)} elements, the layout {total}")
+    lists = [_boundaries(shape) for shape in [layout.extents, *sizes]]
+    counts: dict[int, int] = {}
+    for values in lists:
+        for value in set(values):
+            counts[value] = max(counts.get(value, 0), values.count(value))
+    merged = [value for value in sorted(counts) for _ in range(counts[value])]
+    for low, high in zip(merged, merged[1:], strict=False):
+        if low == 0 or high % low:
+            raise LayoutError(f"shapes {sizes} have no common refinement: {low} does not divide {high}")
+    extents = tuple(high // low for low, high in zip(merged, merged[1:], strict=False))[::-1]
+    refined = try_group(layout.shard, extents)
+    if refined is None:
+        raise LayoutError(f"shapes {sizes} have no common refinement over extents {layout.extents}")
+    ends = merged[::-1]
+    separators = tuple(_places(shape, ends) for shape in sizes)
+    return TileLayout.from_iters(refined[0], layout.replica, layout.offset), separators
+
+
+def _boundaries(extents: Sequence[int]) -> list[int]:
+    values = [1]
+    for extent in reversed(extents):
+        values.append(values[-1] * extent)
+    return values
+
+
+def _places(shape: Sequence[int], ends: Sequence[int]) -> tuple[int, ...]:
+    """Index into the refined extents after each dimension of a shape."""
+    found = [0]
+    for value in _boundaries(shape)[::-1][1:]:
+        at = found[-1] + 1
+        while ends[at] != value:
+            at += 1
+        found.append(at)
+    return tuple(found)
