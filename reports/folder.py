@@ -1,0 +1,80 @@
+"""The output folder of a run: written beside its place and moved there whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from ..sim.results import RunResult
+from .files import column_guide, dumps, result_json, write_csv, write_parquet
+from .html import render_html
+from .pictures import draw, file_stem, save_figure
+
+MARKER = "result.json"
+
+
+class OutputError(ValueError):
+    """The output folder cannot be written; nothing was changed."""
+
+
+def write_folder(result: RunResult, target: str | Path) -> Path:
+    """Writes report.html, pictures (PNG and SVG), tables (CSV and Parquet), result.json and the inputs.
+
+    An existing folder is replaced only when it is the output of an earlier run. Raises `OutputError`, one
+    line, when the place cannot be written; then nothing is left behind and an old folder is untouched.
+    """
+    target = Path(os.path.abspath(target))
+    if target.exists() and not (
+        target.is_dir() and ((target / MARKER).exists() or not any(target.iterdir()))
+    ):
+        raise OutputError(f"{target}: exists and is not the output of a run; name a new folder")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from None
+    try:
+        _fill(result, beside)
+        beside.chmod(0o755)
+        _move(beside, target)
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return target
+
+
+def _fill(result: RunResult, folder: Path) -> None:
+    (folder / "tables").mkdir()
+    for table in result.tables:
+        write_csv(table, folder / "tables" / f"{table.name}.csv")
+        write_parquet(table, folder / "tables" / f"{table.name}.parquet")
+    (folder / "columns.md").write_text(column_guide(result), encoding="utf-8")
+    (folder / "pictures").mkdir()
+    for index, picture in enumerate(result.pictures):
+        figure = draw(picture)
+        for suffix in ("png", "svg"):
+            save_figure(figure, folder / "pictures" / f"{index + 1:02d}-{file_stem(picture)}.{suffix}")
+    (folder / "inputs").mkdir()
+    for name, text in result.inputs.items():
+        (folder / "inputs" / Path(name).name).write_text(text, encoding="utf-8")
+    (folder / "report.html").write_text(render_html(result), encoding="utf-8")
+    (folder / MARKER).write_text(dumps(result_json(result)) + "\n", encoding="utf-8")
+
+
+def _move(beside: Path, target: Path) -> None:
+    """Renames; an old output is set aside first and put back if the rename fails."""
+    if not target.exists():
+        beside.rename(target)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent)) / "old"
+    target.rename(aside)
+    try:
+        beside.rename(target)
+    except OSError:
+        aside.rename(target)
+        raise
+    finally:
+        shutil.rmtree(aside.parent, ignore_errors=True)

@@ -1,0 +1,57 @@
+"""Pictures: each kind of `Picture` has one function that takes it and returns a matplotlib Figure.
+
+`draw` chooses the function by `picture.kind`; the modules are imported when first used, so that nothing
+loads matplotlib before a picture is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...sim.results import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# kind -> (module, function). A picture's `data` is documented in its function.
+KINDS: dict[str, tuple[str, str]] = {
+    "bank_map": ("bank_map", "bank_map"),
+    "wavefronts": ("wavefronts", "wavefronts"),
+}
+
+
+def draw(picture: Picture) -> Figure:
+    """The figure of a picture. Raises KeyError with the known kinds when there is no such kind."""
+    if picture.kind not in KINDS:
+        raise KeyError(f"no picture of kind {picture.kind!r}; kinds: {', '.join(KINDS)}")
+    module, function = KINDS[picture.kind]
+    return getattr(import_module(f"{__package__}.{module}"), function)(picture)
+
+
+def save_figure(figure: Figure, target: Path | Any) -> None:
+    """Saves as PNG or SVG by the suffix (or `format` of a stream); the same figure gives the same bytes."""
+    from .style import rc
+
+    with rc():
+        suffix = target.suffix.lstrip(".") if isinstance(target, Path) else "svg"
+        metadata = {"Date": None} if suffix == "svg" else {"Software": None}
+        figure.savefig(target, format=suffix, metadata=metadata, dpi=150)
+
+
+def svg_text(picture: Picture) -> str:
+    """The picture as SVG text to put into a page (no XML header)."""
+    import io
+
+    stream = io.StringIO()
+    save_figure(draw(picture), stream)
+    text = stream.getvalue()
+    return text[text.index("<svg") :]
+
+
+def file_stem(picture: Picture) -> str:
+    """A file name from kind and title: letters, digits and dashes."""
+    words = re.sub(r"[^a-z0-9]+", "-", f"{picture.kind} {picture.title}".lower()).strip("-")
+    return words[:60].strip("-")

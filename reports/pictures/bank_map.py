@@ -1,0 +1,92 @@
+"""Line x bank map: where the lanes of one warp instruction land in shared memory, and where they collide."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ...sim.results import Picture
+from .style import INK, VERMILION, new_figure, rc
+
+_MOST_LINES = 48
+
+
+def bank_map(picture: Picture) -> Figure:
+    """A grid of lines (one row of all banks each) by banks; a cell is one word.
+
+    `data`: `banks`, `bank_bytes`; and one entry a touched word: `line`, `bank`, `ways` (distinct words in
+    that bank in the same group of lanes), `lanes` (text such as "0 8"). Cells are coloured by `ways`; words
+    that collide (ways above 1) have a red frame and their lanes written in. Lines that no lane touches are
+    left out where more than 48 lie between the first and the last.
+    """
+    data = picture.data
+    banks = int(data["banks"])
+    line, bank = np.asarray(data["line"]), np.asarray(data["bank"])
+    ways = np.asarray(data["ways"])
+    lines = np.unique(line)
+    contiguous = len(lines) and lines[-1] - lines[0] < _MOST_LINES
+    shown = np.arange(lines[0], lines[-1] + 1) if contiguous else lines[:_MOST_LINES]
+    row_of = {int(value): row for row, value in enumerate(shown)}
+    top = max(int(ways.max()), 1)
+    with rc():
+        cell_w, cell_h = 0.30 * 32 / banks if banks > 32 else 0.30, 0.27
+        figure = new_figure(max(1.6 + cell_w * banks, 6.4), 1.55 + cell_h * len(shown))
+        axes = figure.add_subplot()
+        colours = colormaps["cividis_r"].resampled(max(top, 2))
+        norm = BoundaryNorm(np.arange(0.5, max(top, 2) + 1.5), max(top, 2))
+        axes.set_xlim(-0.5, banks - 0.5)
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        axes.set_facecolor("#f3f4f6")
+        for x in range(1, banks):
+            axes.axvline(x - 0.5, color="white", lw=0.8)
+        for y in range(1, len(shown)):
+            axes.axhline(y - 0.5, color="white", lw=0.8)
+        for at_line, at_bank, way, lanes in zip(line, bank, ways, data["lanes"], strict=True):
+            row = row_of.get(int(at_line))
+            if row is None:
+                continue
+            fill = colours(norm(way))
+            clash = way > 1
+            axes.add_patch(
+                Rectangle(
+                    (at_bank - 0.47, row - 0.47),
+                    0.94,
+                    0.94,
+                    facecolor=fill,
+                    lw=1.2 if clash else 0,
+                    edgecolor=VERMILION if clash else "none",
+                )
+            )
+            dark = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] < 0.55
+            text = str(lanes)
+            size = 6.2 if len(text) <= 2 else (4.8 if len(text) <= 5 else 3.6)
+            axes.text(
+                at_bank, row, text, ha="center", va="center", fontsize=size, color="white" if dark else INK
+            )
+        axes.set_xticks(range(0, banks, max(banks // 16, 1)))
+        step = max(len(shown) // 24, 1)
+        axes.set_yticks(range(0, len(shown), step), [f"{int(value):,}" for value in shown[::step]])
+        axes.set_xlabel(f"bank ({data['bank_bytes']} bytes each); numbers in the cells are lanes")
+        axes.set_ylabel(f"line ({banks * int(data['bank_bytes'])} bytes)")
+        note = (
+            ""
+            if len(lines) <= _MOST_LINES or contiguous
+            else f" (first {_MOST_LINES} of {len(lines)} touched lines)"
+        )
+        axes.set_title(picture.title + note, loc="left")
+        axes.tick_params(length=0)
+        mappable = figure.colorbar(
+            ScalarMappable(norm, colours),
+            ax=axes,
+            ticks=range(1, max(top, 2) + 1, max(top // 8, 1)),
+            aspect=18,
+            shrink=0.9,
+            pad=0.01,
+        )
+        mappable.set_label("distinct words in the bank")
+        mappable.outline.set_visible(False)
+        return figure

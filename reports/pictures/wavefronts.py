@@ -1,0 +1,48 @@
+"""Wavefronts against the ideal, one pair of bars an access."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...sim.results import Picture
+from .style import BLUE, INK, VERMILION, new_figure, rc
+
+_MOST = 40
+
+
+def wavefronts(picture: Picture) -> Figure:
+    """Horizontal bars: the ideal part of every access, and the excess behind it.
+
+    `data`: `names` (n texts), `ideal` and `excess` (n numbers of wavefronts). More than 40 accesses: the
+    worst 40 are drawn, and the title says so.
+    """
+    names = [str(name) for name in picture.data["names"]]
+    ideal = np.asarray(picture.data["ideal"], dtype=np.int64)
+    excess = np.asarray(picture.data["excess"], dtype=np.int64)
+    title = picture.title
+    if len(names) > _MOST:
+        keep = np.sort(np.argsort(-excess, kind="stable")[:_MOST])
+        title += f" (worst {_MOST} of {len(names)})"
+        names, ideal, excess = [names[i] for i in keep], ideal[keep], excess[keep]
+    with rc():
+        figure = new_figure(7.6, 1.15 + 0.34 * len(names))
+        axes = figure.add_subplot()
+        rows = np.arange(len(names))
+        axes.barh(rows, ideal, 0.66, color=BLUE, label="ideal")
+        axes.barh(
+            rows, excess, 0.66, left=ideal, color=VERMILION, hatch="///", edgecolor="white", label="excess"
+        )
+        total = ideal + excess
+        span = max(int(total.max()), 1)
+        for row, (value, over) in enumerate(zip(total, excess, strict=True)):
+            text = f"{value:,}" + (f"  ({over:,} excess)" if over else "")
+            axes.text(value + 0.012 * span, row, text, va="center", ha="left", color=INK)
+        axes.set_yticks(rows, [name if len(name) <= 44 else name[:43] + "…" for name in names])
+        axes.invert_yaxis()
+        axes.set_xlim(0, span * 1.28)
+        axes.set_xlabel("wavefronts")
+        axes.set_title(title, loc="left")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        figure.legend(loc="outside lower right", ncols=2, frameon=False)
+        return figure

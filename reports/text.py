@@ -1,0 +1,41 @@
+"""Numbers and small texts the way every report shows them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..sim.results import Column, Table
+
+
+def show(value: Any) -> str:
+    """A cell: thousands separators, floats with up to three places, lists joined by commas.
+
+    >>> show(1048576), show(2.5), show(float("nan")), show([0, 4, 8])
+    ('1,048,576', '2.5', 'unknown', '0, 4, 8')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "unknown"
+        return f"{value:,.3f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(show(item) for item in value)
+    return str(value)
+
+
+def heading(column: Column) -> str:
+    """`latency (cycles)`: a column's name with its unit."""
+    name = column.name.replace("_", " ")
+    return f"{name} ({column.unit})" if column.unit else name
+
+
+def is_numeric(table: Table, column: Column) -> bool:
+    """Whether a column is right-aligned: it has a number and no text."""
+    values = [value for value in table.data[column.name] if value is not None]
+    return bool(values) and not any(isinstance(value, str | list | tuple) for value in values)

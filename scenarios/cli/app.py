@@ -1,0 +1,51 @@
+"""The table of contents of the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ._errors import one_line_errors
+from .count import count
+from .explain import explain
+from .run import run
+from .scenarios import scenarios
+from .schema import schema
+
+app = typer.Typer(
+    name="bankbench",
+    help="What a data layout does on real hardware: bank conflicts, replica traffic and time.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        print(f"bankbench {version('bankbench')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """What a data layout does on real hardware: bank conflicts, replica traffic and time.
+
+    Exit codes: 0, 1 when a limit of a scenario is exceeded, 2 for bad input, 3 when the answer is unknown.
+    """
+
+
+for _command in (run, count, explain, schema, scenarios):
+    app.command()(one_line_errors(_command))
+
+
+def main() -> None:
+    """Entry point of the `bankbench` command."""
+    app()

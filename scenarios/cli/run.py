@@ -1,0 +1,60 @@
+"""`bankbench run`: a scenario file (or a catalogue name) to the answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a name of the catalogue.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Write report.html, pictures and tables into this folder."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="No colours, 100 columns: for pipes and files.")
+    ] = False,
+    chip: Annotated[
+        str | None, typer.Option("--chip", help="Run on this chip instead of the scenario's.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Replace a constant of the chip (shared_memory.banks=64)."
+        ),
+    ] = None,
+) -> None:
+    """Run a scenario: count its accesses, print the answer, write a report.
+
+    Exit code 1 when a limit under `expect:` is exceeded, 3 when something asked is unknown.
+    """
+    from ..run import run_scenario
+
+    command = ["bankbench", "run", scenario]
+    command += ["--chip", chip] if chip else []
+    for item in overrides or []:
+        command += ["--set", item]
+    result = run_scenario(scenario, chip=chip, overrides=overrides or [], command=command)
+    if out is not None:
+        from ...reports.folder import write_folder
+
+        target = write_folder(result, out)
+        print(f"report: {target / 'report.html'}", file=sys.stderr)
+    if json:
+        from ...reports.files import dumps, result_json
+
+        print(dumps(result_json(result)))
+    else:
+        from ...reports.terminal import print_result
+
+        print_result(result, plain=plain)
+    raise typer.Exit(result.exit_code)
