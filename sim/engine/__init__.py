@@ -1,1 +1,1 @@
-"""bankbench."""
+"""Time: a discrete-event model of the shared-memory path of one SM."""

@@ -1,0 +1,75 @@
+"""SimPy's clock, and stages: callbacks on it that know when they have something to do next.
+
+The order of work within one cycle is SimPy's integer event priority:
+
+    EVENT    0   transfers into the SM end, agents that are no warps act
+    SERVICE  1   a lane finishes an instruction and takes the next
+    GRANT    2   a slot is granted to the head of a partition's queue
+    ISSUE    4   every partition issues one instruction
+    BOUNDARY 9   the state of the machine is looked at (steady state of loops)
+
+3, the transfer of registers into the SM, needs no event of its own: its end is known by arithmetic.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import simpy
+from simpy.events import Event
+
+__all__ = ["BOUNDARY", "EVENT", "GRANT", "ISSUE", "NEVER", "SERVICE", "Stage"]
+
+EVENT, SERVICE, GRANT, ISSUE, BOUNDARY = 0, 1, 2, 4, 9
+NEVER = 1 << 60
+"""A cycle that no simulation reaches: "not known when"."""
+
+
+class Stage(ABC):
+    """One mechanism on the clock: `wake(cycle)` asks for a call of `act(cycle)`, which says when it acts next.
+
+    A stage owns a single SimPy event that it schedules again and again. SimPy cannot take an event back: when a
+    stage is asked to act earlier than it had planned, the later event still comes and finds nothing to do.
+    """
+
+    __slots__ = ("_again", "_event", "_schedule", "at", "env", "priority")
+
+    def __init__(self, env: simpy.Environment, priority: int) -> None:
+        self.env = env
+        self.priority = priority
+        self.at = NEVER
+        """The cycle of the next action, NEVER when there is none."""
+        self._event = _Tick(env)
+        self._again = [self._fire]
+        self._event.callbacks = self._again
+        self._schedule = env.schedule
+
+    def wake(self, cycle: int) -> None:
+        """Act at this cycle, unless an earlier action is planned already."""
+        if cycle < self.at:
+            self.at = cycle
+            # SimPy's stubs know only its own two priorities; any integer works
+            self._schedule(self._event, self.priority, cycle - self.env.now)  # pyright: ignore[reportArgumentType]
+
+    def _fire(self, event: Event) -> None:
+        event.callbacks = self._again
+        now: int = self.env.now  # pyright: ignore[reportAssignmentType]
+        if now != self.at:
+            return
+        self.at = NEVER
+        upcoming = self.act(now)
+        if upcoming < self.at:
+            self.wake(upcoming)
+
+    @abstractmethod
+    def act(self, now: int) -> int:
+        """Do what is due at cycle `now`; returns the cycle of the next action, NEVER when it is not known."""
+
+
+class _Tick(Event):
+    """A SimPy event that has succeeded from the start and carries no value."""
+
+    def __init__(self, env: simpy.Environment) -> None:
+        super().__init__(env)
+        self._ok = True
+        self._value = None

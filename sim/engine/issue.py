@@ -1,0 +1,189 @@
+"""The issue stage: each partition issues at most one instruction a cycle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simpy import Environment
+
+from ..program import Kind
+from .clock import ISSUE, NEVER, Stage
+from .state import NOT_BLOCKED, QUEUE, UNIT, Warp
+from .timing import Timing
+
+if TYPE_CHECKING:
+    from .barrier import Barrier
+    from .partition import Partition
+    from .record import Recorder
+    from .steady import Steady
+
+__all__ = ["Issue"]
+
+
+class Issue(Stage):
+    """Which warp of a partition issues, and what follows from it.
+
+    The warp that issued last goes first if its next instruction is no memory instruction; otherwise the warp whose
+    last issue is longest ago, among warps that never issued the one with the highest id. An instruction needs its
+    scoreboards at zero, its unit free, and a memory instruction a free entry of the partition's queue; a warp that
+    lacks one of them is passed over and costs nothing.
+    """
+
+    __slots__ = ("barrier", "branch", "live", "partitions", "recorder", "stalls", "steady")
+
+    barrier: Barrier
+
+    def __init__(self, env: Environment, timing: Timing, partitions: list[Partition]) -> None:
+        super().__init__(env, ISSUE)
+        self.branch = timing.branch
+        self.partitions = partitions
+        self.live = 0
+        """Warps that have instructions left."""
+        self.stalls = [0] * 5
+        """Warp cycles waited, by reason."""
+        self.recorder: Recorder | None = None
+        self.steady: Steady | None = None
+
+    def act(self, now: int) -> int:
+        """Issue in every partition that is due; goes on to the next cycles while nothing else is due before."""
+        peek = self.env.peek
+        partitions = self.partitions
+        while True:
+            upcoming = NEVER
+            for partition in partitions:
+                if partition.due <= now:
+                    self._issue(partition, now)
+            for partition in partitions:
+                due = partition.due
+                if due < upcoming:
+                    upcoming = due
+            # the order is known without the clock as long as no other event comes first
+            if upcoming >= peek():
+                return upcoming
+            if upcoming == NEVER:
+                return NEVER
+            now = upcoming
+
+    def _issue(self, partition: Partition, now: int) -> None:
+        free = partition.free
+        warps = partition.warps
+        chosen = partition.last
+        if chosen is not None:
+            op = chosen.op
+            if op is None or op.memory or chosen.when > now:
+                chosen = None
+            else:
+                until = free[op.unit]
+                if until > now:
+                    chosen.when = until
+                    chosen.why = UNIT
+                    chosen = None
+        if chosen is None:
+            for warp in warps:
+                if warp.when > now:
+                    continue
+                op = warp.op
+                assert op is not None
+                until = free[op.unit]
+                if until <= now:
+                    chosen = warp
+                    break
+                warp.when = until
+                if op.memory:
+                    warp.why = QUEUE
+                    if until == NEVER:
+                        partition.port.hungry.append(warp)
+                else:
+                    warp.why = UNIT
+            if chosen is not None and chosen is not partition.last:
+                partition.last = chosen
+            if chosen is not None and warps[-1] is not chosen:
+                warps.remove(chosen)
+                warps.append(chosen)
+        if chosen is not None:
+            self._go(partition, chosen, now)
+        due = NEVER
+        upcoming = now + 1
+        for warp in warps:
+            when = warp.when
+            if when < due:
+                if when <= upcoming:
+                    due = upcoming
+                    break
+                due = when
+        partition.due = due
+
+    def _go(self, partition: Partition, warp: Warp, now: int) -> None:
+        """The warp issues its next instruction at `now`."""
+        op = warp.op
+        assert op is not None
+        partition.issued += 1
+        if now != warp.ready:
+            self._waited(warp, now)
+        access = None
+        if op.plain:
+            partition.free[op.unit] = now + op.hold
+        elif op.memory:
+            access = partition.port.accept(warp, now)
+        elif op.kind is Kind.BARRIER:
+            self.barrier.arrive(warp, now)
+        else:
+            partition.free[op.unit] = now + op.hold
+            partition.port.steal(now, op.steal)
+        if self.recorder is not None:
+            self.recorder.issued(warp, op, access, now)
+        following = op.next
+        ready = now + op.stall
+        if following is None:
+            ready = self._turn(partition, warp, now)
+            following = warp.op
+            if following is None:
+                return
+        else:
+            warp.op = following
+        warp.ready = ready
+        if following.waits or (following.gated and warp.barrier > ready):
+            warp.arm()
+        else:
+            warp.when = warp.armed = ready
+
+    def _turn(self, partition: Partition, warp: Warp, now: int) -> int:
+        """The end of a segment: its next trip, the next segment, or the end of the warp. Returns when it goes on."""
+        op = warp.op
+        assert op is not None
+        ready = now + op.stall
+        run = warp.runs[warp.run]
+        warp.trip += 1
+        if warp.trip < run.trips:
+            warp.op = run.first
+            if op.kind is Kind.BRANCH:
+                ready = now + self.branch
+            if self.steady is not None:
+                self.steady.turned(warp, now)
+            return ready
+        warp.trip = 0
+        warp.run += 1
+        if warp.run < len(warp.runs):
+            warp.op = warp.runs[warp.run].first
+            return ready
+        warp.op = None
+        warp.when = NEVER
+        warp.end = ready
+        partition.warps.remove(warp)
+        if partition.last is warp:
+            partition.last = None
+        self.live -= 1
+        return ready
+
+    def _waited(self, warp: Warp, now: int) -> None:
+        """Sum the cycles since the warp was ready by their reason."""
+        stalls = self.stalls
+        if warp.start < 0:
+            warp.start = now
+            return
+        armed = warp.armed
+        if armed > warp.ready:
+            stalls[warp.gate] += armed - warp.ready
+        if now > armed:
+            stalls[warp.why] += now - armed
+        warp.why = NOT_BLOCKED

@@ -1,0 +1,146 @@
+"""One SM as a machine: the mechanisms put together around one SimPy clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import simpy
+
+from ..program import Program
+from .barrier import Barrier
+from .clock import NEVER
+from .code import Run
+from .errors import CycleLimitError, DeadlockError
+from .issue import Issue
+from .lanes import Lanes
+from .partition import Partition
+from .port import Port
+from .returns import Returns
+from .slots import Slots
+from .state import Warp
+from .timing import Timing
+from .waiting import who_waits
+
+__all__ = ["Agent", "Machine"]
+
+
+class Agent(Protocol):
+    """Something that uses the machine and is no warp: a copy engine, the operand reads of a tensor core.
+
+    `attach` is called once before the clock starts; the agent keeps the machine, starts SimPy processes or stages on
+    `machine.env`, and may replace mechanisms (`machine.lanes`, `machine.returns`). `waits_for` is None once the agent
+    has nothing left to do, otherwise one sentence for the report of a deadlock. `state` is what its future depends
+    on, with cycles relative to `now`; None forbids the extrapolation of loops.
+    """
+
+    def attach(self, machine: Machine) -> None: ...
+
+    def waits_for(self) -> str | None: ...
+
+    def state(self, now: int) -> tuple[object, ...] | None: ...
+
+
+class Machine:
+    """An SM with the warps of one program; `run` lets the time pass.
+
+    Everything that a mechanism needs of another is an attribute of this object, so that an agent can watch or
+    replace a part before the start.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        code: Sequence[tuple[Run, ...]],
+        timing: Timing,
+        starts: Sequence[int] | None = None,
+        agents: Sequence[Agent] = (),
+    ) -> None:
+        self.program = program
+        self.timing = timing
+        self.env = env = simpy.Environment()
+        self.ports = [Port(env, timing, number) for number in range(timing.partitions)]
+        self.partitions = [Partition(port.number, port) for port in self.ports]
+        self.slots = Slots(env, timing, self.ports)
+        self.lanes = Lanes(env, timing, self.ports)
+        self.returns = Returns(timing, self.partitions)
+        self.issue = Issue(env, timing, self.partitions)
+        self.warps = _warps(program, code, timing)
+        self.barrier = Barrier(timing, self.partitions, self.warps)
+        self.agents = tuple(agents)
+        self.starts = tuple(starts) if starts is not None else _starts(program, timing)
+        for agent in self.agents:
+            agent.attach(self)
+        self._connect()
+
+    def _connect(self) -> None:
+        for partition in self.partitions:
+            partition.issue = self.issue
+            partition.port.slots = self.slots
+            partition.port.lanes = self.lanes
+        self.lanes.slots = self.slots
+        self.lanes.returns = self.returns
+        self.issue.barrier = self.barrier
+        for warp in reversed(self.warps):
+            if warp.running:
+                self.partitions[warp.partition].warps.append(warp)
+                self.issue.live += 1
+
+    def run(self, limit: int | None = None) -> None:
+        """Let the time pass until every warp has ended and the memory path is empty.
+
+        Raises DeadlockError when nothing can happen any more, CycleLimitError when `limit` cycles have passed.
+        """
+        for warp in self.warps:
+            if warp.running:
+                warp.when = warp.armed = self.starts[warp.id]
+                warp.ready = -1
+                self.partitions[warp.partition].wake(warp.when)
+        if limit is None:
+            self.env.run()
+        else:
+            self.env.run(until=limit)
+        waiting = tuple(who_waits(self))
+        if not waiting:
+            return
+        if limit is not None and self.env.peek() < NEVER:
+            raise CycleLimitError(self.program.name, limit, waiting)
+        raise DeadlockError(self.program.name, self.last_cycle, waiting)
+
+    @property
+    def last_cycle(self) -> int:
+        """The last cycle at which something is known to have happened."""
+        ends = [max(warp.ready, warp.end, *warp.release) for warp in self.warps if warp.start >= 0]
+        return max(ends, default=0)
+
+    def ends(self) -> list[int]:
+        """End of each warp in cycles, -1 for idle ones: its last issue and all its scoreboards at zero."""
+        return [max(warp.end, *warp.release) if warp.start >= 0 else -1 for warp in self.warps]
+
+
+def _warps(program: Program, code: Sequence[tuple[Run, ...]], timing: Timing) -> list[Warp]:
+    scoreboards = 1 + max(
+        (
+            number
+            for *_, item in program.places()
+            for number in (*item.waits, item.sets, item.sets_read)
+            if number is not None
+        ),
+        default=0,
+    )
+    warps: list[Warp] = []
+    for number, group in enumerate(program.groups):
+        for _ in range(group.warps):
+            partition = len(warps) % timing.partitions
+            warps.append(Warp(len(warps), partition, number, code[number], scoreboards))
+    return warps
+
+
+def _starts(program: Program, timing: Timing) -> tuple[int, ...]:
+    """When each warp leaves the initial barrier: rounds of four, the highest ids first, later groups later."""
+    groups = [number for number, group in enumerate(program.groups) for _ in range(group.warps)]
+    last = len(groups) - 1
+    return tuple(
+        timing.start_group * group + timing.start_round * ((last - warp) // timing.partitions)
+        for warp, group in enumerate(groups)
+    )

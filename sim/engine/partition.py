@@ -1,0 +1,51 @@
+"""An SM partition: its warps in the order of their last issue, its units, and its memory port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..program import Unit
+from .clock import NEVER
+from .port import Port
+from .state import Warp
+
+if TYPE_CHECKING:
+    from .issue import Issue
+
+__all__ = ["Partition"]
+
+
+class Partition:
+    """State of one partition; `Issue` decides which of its warps issues."""
+
+    __slots__ = ("due", "free", "issue", "issued", "last", "number", "port", "warps")
+
+    issue: Issue
+
+    def __init__(self, number: int, port: Port) -> None:
+        self.number = number
+        self.port = port
+        port.partition = self
+        self.free = [0] * len(Unit)
+        """Cycle at which each unit can take an instruction again, by `Unit`."""
+        self.warps: list[Warp] = []
+        """Warps that have instructions left, longest without an issue first; at the start the highest id first."""
+        self.last: Warp | None = None
+        self.due = NEVER
+        """Cycle of the next attempt to issue."""
+        self.issued = 0
+
+    def wake(self, cycle: int) -> None:
+        """One of its warps may issue at this cycle."""
+        if cycle < self.due:
+            self.due = cycle
+            self.issue.wake(cycle)
+
+    def released(self, warp: Warp, scoreboard: int, at: int) -> None:
+        """A scoreboard of a warp will be released once more, at cycle `at`."""
+        warp.pending[scoreboard] -= 1
+        if at > warp.release[scoreboard]:
+            warp.release[scoreboard] = at
+        if warp.when == NEVER and not warp.pending[scoreboard] and warp.op is not None and warp.op.waits:
+            warp.arm()
+            self.wake(warp.when)

@@ -1,0 +1,138 @@
+"""The memory queue of an SM partition and the port through which its instructions leave (64 bytes a cycle)."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simpy import Environment
+
+from ..program import Unit
+from .clock import EVENT, NEVER, Stage
+from .state import Access, Warp
+from .timing import Timing
+
+if TYPE_CHECKING:
+    from .lanes import Lanes
+    from .partition import Partition
+    from .slots import Slots
+
+__all__ = ["Port"]
+
+
+class Port(Stage):
+    """A FIFO queue over all warps of the partition; its head waits for a slot of the SM, then sends its registers.
+
+    Sending takes 2 cycles for the addresses and 2 for each data register of a store. The port has the lowest
+    priority on the register file: it stands still while an instruction with two source registers or a tensor
+    instruction reads there. Entries are given back a little after the end of the transfer.
+    """
+
+    __slots__ = (
+        "blocked_until",
+        "entries",
+        "hungry",
+        "lanes",
+        "number",
+        "partition",
+        "ready",
+        "registers",
+        "reuse",
+        "sending",
+        "slots",
+        "stolen",
+        "timing",
+        "until",
+    )
+
+    partition: Partition
+    slots: Slots
+    lanes: Lanes
+
+    def __init__(self, env: Environment, timing: Timing, number: int) -> None:
+        super().__init__(env, EVENT)
+        self.timing = timing
+        self.number = number
+        self.entries: deque[Access] = deque()
+        self.reuse: deque[int] = deque([0] * timing.queue_entries)
+        """Cycle from which each free entry of the queue may be used."""
+        self.ready = NEVER
+        """Cycle from which the head may be granted a slot, NEVER while there is none or it is being sent."""
+        self.sending: Access | None = None
+        self.until = NEVER
+        """End of the transfer in progress."""
+        self.blocked_until = 0
+        self.stolen = 0
+        self.registers = 0
+        """Data registers of this partition's stores that hold a slot and have not started service."""
+        self.hungry: list[Warp] = []
+
+    def accept(self, warp: Warp, now: int) -> Access:
+        """Put the warp's memory instruction at the end of the queue; the caller has seen a free entry."""
+        op = warp.op
+        assert op is not None
+        access = Access(warp, op, now)
+        reuse = self.reuse
+        reuse.popleft()
+        self.partition.free[Unit.QUEUE] = reuse[0] if reuse else NEVER
+        if op.sets is not None:
+            warp.pending[op.sets] += 1
+        if op.reads is not None:
+            warp.pending[op.reads] += 1
+        self.entries.append(access)
+        if len(self.entries) == 1:
+            self.ready = now + self.timing.queue_head
+            self.slots.wake(self.ready)
+        return access
+
+    def send(self, access: Access, now: int) -> None:
+        """The head has been granted a slot at `now`: read its registers and send them."""
+        access.granted = now
+        self.sending = access
+        self.ready = NEVER
+        start = self.blocked_until if self.blocked_until > now else now
+        self.stolen += start - now
+        self.until = start + access.op.transfer
+        self.wake(self.until)
+
+    def steal(self, now: int, cycles: int) -> None:
+        """An instruction issued at `now` reads the register file in the `cycles` cycles after it."""
+        until = now + 1 + cycles
+        begin = self.blocked_until if self.blocked_until > now else now + 1
+        if until > begin:
+            self.blocked_until = until
+            if self.sending is not None and self.until > now + 1:
+                self.until += until - begin
+                self.stolen += until - begin
+
+    def act(self, now: int) -> int:
+        """The transfer ends, unless it was held up in the meantime."""
+        if self.until > now:
+            return self.until
+        access = self.sending
+        assert access is not None
+        timing = self.timing
+        self.sending = None
+        self.until = NEVER
+        access.sent = now
+        entries = self.entries
+        entries.popleft()
+        if entries:
+            ready = entries[0].issued + timing.queue_head
+            self.ready = ready = ready if ready > now else now
+            self.slots.wake(ready)
+        reuse = now + timing.queue_reuse
+        self.reuse.append(reuse)
+        free = self.partition.free
+        if free[Unit.QUEUE] > reuse:
+            free[Unit.QUEUE] = reuse
+            if self.hungry:
+                for warp in self.hungry:
+                    warp.when = reuse
+                self.hungry.clear()
+                self.partition.wake(reuse)
+        op = access.op
+        if op.reads is not None:
+            self.partition.released(access.warp, op.reads, now + op.read_delay)
+        self.lanes.arrive(access, now)
+        return NEVER
