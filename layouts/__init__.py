@@ -3,6 +3,7 @@
 `parse` reads any notation; every layout is a frozen value that evaluates whole arrays of coordinates at once.
 """
 
+from . import tirx_ops, tirx_spec
 from .analysis import extent_of_axis
 from .cute import Basis, CuteLayout, Swizzle, SwizzledLayout, parse_cute
 from .dtype import dtype_bits, dtype_bytes, dtype_names
@@ -51,5 +52,7 @@ __all__ = [
     "parse_tla",
     "swizzle_bits",
     "tile_offsets",
+    "tirx_ops",
+    "tirx_spec",
     "with_swizzle",
 ]

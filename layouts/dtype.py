@@ -57,6 +57,12 @@ def dtype_bytes(name: str) -> int:
     return bits // 8
 
 
+def lane_type(name: str) -> str:
+    """The element of a vector type: "float16" of "float16x2"; any other name as it is."""
+    head, _, count = name.rpartition("x")
+    return head if head and count.isdigit() else name
+
+
 def dtype_names() -> tuple[str, ...]:
     """All names that `dtype_bits` knows, in order of width and listing."""
     return tuple(_BITS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 
 from .protocol import LayoutError
@@ -69,22 +71,30 @@ def group_many(
     for shape in sizes:
         if prod(shape) != total:
             raise LayoutError(f"shape {shape} has {prod(shape)} elements, the layout {total}")
-    lists = [_boundaries(shape) for shape in [layout.extents, *sizes]]
-    counts: dict[int, int] = {}
-    for values in lists:
-        for value in set(values):
-            counts[value] = max(counts.get(value, 0), values.count(value))
-    merged = [value for value in sorted(counts) for _ in range(counts[value])]
-    for low, high in zip(merged, merged[1:], strict=False):
+    own = _boundaries(layout.extents)
+    counts = Counter(own)
+    for shape in sizes:
+        for value, times in Counter(_boundaries(shape)).items():
+            counts[value] = max(counts[value], times)
+    merged = sorted(counts.elements())
+    for low, high in pairwise(merged):
         if low == 0 or high % low:
             raise LayoutError(f"shapes {sizes} have no common refinement: {low} does not divide {high}")
-    extents = tuple(high // low for low, high in zip(merged, merged[1:], strict=False))[::-1]
-    refined = try_group(layout.shard, extents)
-    if refined is None:
-        raise LayoutError(f"shapes {sizes} have no common refinement over extents {layout.extents}")
-    ends = merged[::-1]
-    separators = tuple(_places(shape, ends) for shape in sizes)
-    return TileLayout.from_iters(refined[0], layout.replica, layout.offset), separators
+    refined = _refine(layout.shard, own, merged)
+    separators = tuple(_places(shape, merged[::-1]) for shape in sizes)
+    return TileLayout.from_iters(refined, layout.replica, layout.offset), separators
+
+
+def _refine(shard: Sequence[Iter], own: Sequence[int], merged: Sequence[int]) -> list[Iter]:
+    """Every iter cut at the boundaries inside it and at its outer end, where a repeated one makes a unit iter."""
+    extra = Counter(merged) - Counter(own)
+    found: list[Iter] = []
+    for at, (item, high, low) in enumerate(zip(shard, own[::-1], own[-2::-1], strict=False)):
+        last = at == len(shard) - 1
+        cuts = sorted((v for v in extra if low < v <= high or (last and v == low)), reverse=True)
+        bounds = [high, *(v for v in cuts for _ in range(extra.pop(v))), low]
+        found += [Iter(a // b, item.stride * (b // low), item.axis) for a, b in pairwise(bounds)]
+    return found
 
 
 def _boundaries(extents: Sequence[int]) -> list[int]:
@@ -95,11 +105,8 @@ def _boundaries(extents: Sequence[int]) -> list[int]:
 
 
 def _places(shape: Sequence[int], ends: Sequence[int]) -> tuple[int, ...]:
-    """Index into the refined extents after each dimension of a shape."""
+    """Index into the refined extents after each dimension of a shape; the last dimension takes all that is left."""
     found = [0]
-    for value in _boundaries(shape)[::-1][1:]:
-        at = found[-1] + 1
-        while ends[at] != value:
-            at += 1
-        found.append(at)
-    return tuple(found)
+    for value in _boundaries(shape)[-2:0:-1]:
+        found.append(ends.index(value, found[-1] + 1))
+    return (*found, len(ends) - 1)

@@ -312,7 +312,7 @@ def print_compose_script(layout: ComposeLayout) -> str:
 
 
 def _pairs(iters: Sequence[Iter], comma: str, at: _Printer) -> str:
-    extents = [str(item.extent) for item in iters]
+    extents = [at(item.extent, "m") for item in iters]
     strides = [at(item.stride, item.axis) for item in iters]
     if len(iters) == 1:
         return f"{extents[0]}:{strides[0]}"
@@ -320,6 +320,7 @@ def _pairs(iters: Sequence[Iter], comma: str, at: _Printer) -> str:
 
 
 def _at(value: int, axis: str) -> str:
+    value = int(value) if isinstance(value, bool) else value
     if axis == "m":
         return str(value)
     return f"{value}@{axis}" if axis in AXES else f'{value}@"{axis}"'
@@ -327,8 +328,14 @@ def _at(value: int, axis: str) -> str:
 
 def _script_at(value: int, axis: str) -> str:
     if axis == "m":
-        return str(value)
-    return f"{value} @ Axis.{axis}"
+        return _number(value)
+    return f"{_number(value)} @ Axis.{axis}"
+
+
+def _number(value: float) -> str:
+    if isinstance(value, bool):
+        return f"T.bool({value})"
+    return str(value) if isinstance(value, int) else f"T.float32({value})"
 
 
 def _script_table(offset: Mapping[str, int]) -> str:

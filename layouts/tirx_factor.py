@@ -1,0 +1,248 @@
+"""Inverse questions on products: is this layout a tile or a direct sum with that one inside or outside?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from math import prod
+
+from .protocol import LayoutError
+from .tirx import ComposeLayout, Iter, TileLayout
+from .tirx_axes import SCOPES, is_thread
+from .tirx_canon import canonicalize, check_target, is_bare, same_places, same_swizzle, with_tile
+from .tirx_group import group
+from .tirx_tile import AnyTirx, identity, shard_spans, tile
+
+# target scope -> thread axis -> (outer axis, inner axis, unit); the split of warpid is one by warpgroups although it
+# answers to "warp", as in the reference.
+_SPLIT: dict[str, dict[str, tuple[str, str, int]]] = {
+    "warp": {
+        "tx": ("warpid", "laneid", 32),
+        "tid_in_wg": ("wid_in_wg", "laneid", 32),
+        "warpid": ("wgid", "wid_in_wg", 4),
+    },
+    "warpgroup": {"tx": ("wgid", "tid_in_wg", 128)},
+}
+
+
+def is_tile_inner(
+    inner: AnyTirx,
+    tiled: AnyTirx,
+    tiled_shape: Sequence[int],
+    inner_shape: Sequence[int],
+    target: str | None = None,
+) -> TileLayout | None:
+    """The outer layout that tiles `inner` to `tiled`, or None when there is none. Not canonicalized.
+
+    LayoutError when ranks differ, inner_shape does not divide tiled_shape, or a layout cannot be regrouped. For
+    swizzled layouts both must have the same swizzle; bare tiles stand for elements in a row.
+
+    >>> from bankbench.layouts import parse
+    >>> tiled = parse("S[(3,2,4,2):(16,2,4,1)]")
+    >>> print(is_tile_inner(parse("S[(2,2):(2,1)]"), tiled, (6, 8), (2, 2)))
+    S[(3,4):(4,1)]
+    """
+    pair = _same_kind(inner, tiled, prod(inner_shape), prod(tiled_shape))
+    if pair is None:
+        return None
+    small, big = canonicalize(pair[0], target), canonicalize(pair[1], target)
+    scope_small, scope_big = small.get_scope(), big.get_scope()
+    if scope_small is not None and scope_big is not None:
+        wider = SCOPES.index(scope_small[1]) - SCOPES.index(scope_big[1])
+        if scope_small[0] != scope_big[0] or wider < 0:
+            return None
+        if wider > 0 and check_target(target):
+            big = split_axes(big, scope_small[1])
+    counts = _quotients(tiled_shape, inner_shape)
+    big, seps = group(big, list(chain(*zip(counts, inner_shape, strict=True))))
+    small, small_seps = group(small, inner_shape)
+    spans = shard_spans(small)
+    shard: list[Iter] = []
+    for d in range(len(counts)):
+        block = big.shard[seps[2 * d] : seps[2 * d + 2]]
+        own = small.shard[small_seps[d] : small_seps[d + 1]]
+        start = len(block) - len(own)
+        if start < 0 or not all(_matches(a, b) for a, b in zip(block[start:], own, strict=True)):
+            return None
+        shard += block[:start]
+    scaled = _unscaled(shard, spans)
+    copies = _unscaled([item for item in big.replica if item not in small.replica], spans)
+    if scaled is None or copies is None:
+        return None
+    return TileLayout.from_iters(scaled, copies, _minus(big.offset, small.offset, big.offset))
+
+
+def is_tile_outer(
+    outer: AnyTirx,
+    tiled: AnyTirx,
+    tiled_shape: Sequence[int],
+    outer_shape: Sequence[int],
+    target: str | None = None,
+) -> AnyTirx | None:
+    """The inner layout that `outer` tiles to `tiled`, or None; swizzled when tiled is.
+
+    A swizzled `outer` has no answer (None), as in the reference.
+    """
+    if isinstance(outer, ComposeLayout):
+        return None
+    if isinstance(tiled, ComposeLayout):
+        found = is_tile_outer(outer, tiled.tile_layout, tiled_shape, outer_shape, target)
+        return with_tile(tiled, found) if isinstance(found, TileLayout) else None
+    big, around = canonicalize(tiled, target), canonicalize(outer, target)
+    cut = big
+    scope_big, scope_outer = big.get_scope(), around.get_scope()
+    if scope_big is not None and scope_outer is not None:
+        narrower = SCOPES.index(scope_big[0]) - SCOPES.index(scope_outer[0])
+        if scope_big[1] != scope_outer[1] or narrower < 0:
+            return None
+        if narrower > 0 and check_target(target):
+            cut = split_axes(big, scope_outer[0])
+    inner_shape = _quotients(tiled_shape, outer_shape)
+    grouped, seps = group(cut, list(chain(*zip(outer_shape, inner_shape, strict=True))))
+    around, outer_seps = group(around, outer_shape)
+    shard: list[Iter] = []
+    for d in range(len(inner_shape)):
+        block = grouped.shard[seps[2 * d] : seps[2 * d + 2]]
+        own = around.shard[outer_seps[d] : outer_seps[d + 1]]
+        if len(own) > len(block):
+            return None
+        if any(a.extent != b.extent or (a.extent != 1 and a.axis != b.axis) for a, b in zip(block, own)):
+            return None
+        shard += block[len(own) :]
+    copies = [item for item in cut.replica if item not in around.replica]
+    inner = TileLayout.from_iters(shard, copies, _minus(cut.offset, around.offset, cut.offset))
+    try:
+        again = tile(inner, outer, outer_shape, inner_shape, target)
+    except LayoutError:
+        return None  # an inner part that cannot be tiled again is no answer
+    assert isinstance(again, TileLayout)
+    return inner if same_places(again, big) else None
+
+
+def is_direct_sum_right(
+    right: AnyTirx, whole: AnyTirx, interleaved_shape: Sequence[int], right_shape: Sequence[int]
+) -> AnyTirx | None:
+    """The left addend when `right` is the right one of the direct sum `whole`, else None.
+
+    `interleaved_shape` is (left0, right0, left1, right1, ...), of twice the rank of right_shape.
+    """
+    return _addend(right, whole, interleaved_shape, right_shape, own_last=True)
+
+
+def is_direct_sum_left(
+    left: AnyTirx, whole: AnyTirx, interleaved_shape: Sequence[int], left_shape: Sequence[int]
+) -> AnyTirx | None:
+    """The right addend when `left` is the left one of the direct sum `whole`, else None."""
+    return _addend(left, whole, interleaved_shape, left_shape, own_last=False)
+
+
+def _addend(
+    own: AnyTirx, whole: AnyTirx, interleaved: Sequence[int], own_shape: Sequence[int], own_last: bool
+) -> AnyTirx | None:
+    if len(interleaved) != 2 * len(own_shape):
+        raise LayoutError(
+            f"interleaved shape {tuple(interleaved)} must have twice the rank of {tuple(own_shape)}"
+        )
+    pair = _same_kind(own, whole, prod(own_shape), prod(interleaved))
+    if pair is None:
+        return None
+    small, small_seps = group(canonicalize(pair[0]), own_shape)
+    big, seps = group(canonicalize(pair[1]), interleaved)
+    shard: list[Iter] = []
+    for d in range(len(own_shape)):
+        first = big.shard[seps[2 * d] : seps[2 * d + 1]]
+        second = big.shard[seps[2 * d + 1] : seps[2 * d + 2]]
+        mine, other = (second, first) if own_last else (first, second)
+        expected = small.shard[small_seps[d] : small_seps[d + 1]]
+        if len(mine) != len(expected) or not all(_matches(a, b) for a, b in zip(mine, expected, strict=True)):
+            return None
+        shard += other
+    copies = [item for item in big.replica if item not in small.replica]
+    axes = dict.fromkeys([*big.offset, *small.offset])
+    return TileLayout.from_iters(shard, copies, _minus(big.offset, small.offset, axes))
+
+
+def split_axes(layout: TileLayout, scope: str) -> TileLayout:
+    """Thread axes cut at a scope: `tx` to `warpid` and `laneid` for "warp", to `wgid` and `tid_in_wg` for "warpgroup".
+
+    LayoutError for a thread axis that has no such cut.
+    """
+    shard = [part for item in layout.shard for part in _split(item, scope)]
+    replica = [part for item in layout.replica for part in _split(item, scope)]
+    offset: dict[str, int] = {}
+    for axis, value in layout.offset_terms:
+        if not is_thread(axis):
+            offset[axis] = offset.get(axis, 0) + value
+            continue
+        outer, inner, unit = _cut(axis, scope)
+        offset[outer] = offset.get(outer, 0) + value // unit
+        offset[inner] = offset.get(inner, 0) + value % unit
+    return TileLayout.from_iters(shard, replica, offset)
+
+
+def _cut(axis: str, scope: str) -> tuple[str, str, int]:
+    found = _SPLIT.get(scope, {}).get(axis)
+    if found is None:
+        raise LayoutError(f"axis {axis} cannot be split at the {scope}")
+    return found
+
+
+def _split(item: Iter, scope: str) -> list[Iter]:
+    if not is_thread(item.axis):
+        return [item]
+    outer, inner, unit = _cut(item.axis, scope)
+    reach = item.extent * item.stride
+    if reach < unit:
+        return [Iter(item.extent, item.stride, inner)]
+    if item.stride and unit % item.stride == 0 and reach % unit == 0:
+        return [Iter(reach // unit, 1, outer), Iter(unit // item.stride, item.stride, inner)]
+    if item.stride % unit == 0:
+        return [Iter(item.extent, item.stride // unit, outer)]
+    return []
+
+
+def _same_kind(
+    small: AnyTirx, big: AnyTirx, small_size: int, big_size: int
+) -> tuple[TileLayout, TileLayout] | None:
+    """Both tiles, or the tiles under one and the same swizzle; None for any other pairing."""
+    if isinstance(small, TileLayout) and isinstance(big, TileLayout):
+        return small, big
+    if (
+        not isinstance(small, ComposeLayout)
+        or not isinstance(big, ComposeLayout)
+        or not same_swizzle(small, big)
+    ):
+        return None
+    left = identity(small_size) if is_bare(small.tile_layout) else small.tile_layout
+    right = identity(big_size) if is_bare(big.tile_layout) else big.tile_layout
+    return left, right
+
+
+def _quotients(big: Sequence[int], small: Sequence[int]) -> list[int]:
+    if len(big) != len(small):
+        raise LayoutError(f"shapes {tuple(big)} and {tuple(small)} differ in rank")
+    if any(int(b) == 0 or int(a) % int(b) for a, b in zip(big, small, strict=True)):
+        raise LayoutError(f"shape {tuple(small)} does not divide {tuple(big)}")
+    return [int(a) // int(b) for a, b in zip(big, small, strict=True)]
+
+
+def _matches(a: Iter, b: Iter) -> bool:
+    return a.extent == b.extent and (a.extent == 1 or (a.stride == b.stride and a.axis == b.axis))
+
+
+def _unscaled(items: Sequence[Iter], spans: dict[str, int]) -> list[Iter] | None:
+    """Strides divided by inner's span on their axis; None where one does not divide."""
+    found: list[Iter] = []
+    for item in items:
+        span = spans.get(item.axis, 1)
+        if item.extent == 1 or span == 1:
+            found.append(item)
+        elif span == 0 or item.stride % span:
+            return None
+        else:
+            found.append(Iter(item.extent, item.stride // span, item.axis))
+    return found
+
+
+def _minus(left: dict[str, int], right: dict[str, int], axes: dict[str, int]) -> dict[str, int]:
+    return {axis: left.get(axis, 0) - right.get(axis, 0) for axis in axes}
