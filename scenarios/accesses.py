@@ -1,0 +1,122 @@
+"""The section `accesses:`: counts of every access, witnesses, expectations, tables and pictures.
+
+Everything is counted in one vectorised call; the witness is asked for the worst instruction of an access only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..sim.chip import Chip
+from ..sim.memory import Counts, Trace, Witness, count_trace, explain, parse_op
+from .access_pictures import access_pictures
+from .access_tables import access_tables
+from .buffers import PlacedBuffer, place_buffers
+from .errors import ScenarioError
+from .expect import check_access, check_totals
+from .load import LoadedScenario
+from .lower import lower
+from .lowered import LoweredAccess
+from .part import Part, unique, weakest
+from .sentences import headline, reasons
+
+
+@dataclass(frozen=True, slots=True)
+class CountedAccess:
+    """A lowered access with the counts of its instructions and the witness of its worst one.
+
+    `worst` is the instruction with the most excess wavefronts (the first of them); `witness` explains it,
+    None when the chip's answer is unknown.
+    """
+
+    access: LoweredAccess
+    counts: Counts
+    worst: int
+    witness: Witness | None
+
+    @property
+    def status(self) -> str:
+        """The weakest status of its instructions."""
+        return self.counts.status
+
+    def total(self, column: str) -> int:
+        """The sum of a column of the counts over the instructions; 0 where the answer is unknown."""
+        return int(np.maximum(getattr(self.counts, column), 0).sum()) if self.known else 0
+
+    @property
+    def known(self) -> bool:
+        """Whether every instruction has an answer."""
+        return self.status != "unknown"
+
+    @property
+    def worst_ways(self) -> int:
+        """The largest number of distinct words in one bank of one group, over the instructions."""
+        return int(self.counts.worst_ways.max()) if self.known else 0
+
+
+def evaluate_accesses(loaded: LoadedScenario, chip: Chip) -> Part:
+    """Counts the accesses of a scenario on a chip and compares them with what the scenario expects."""
+    buffers, lowered = lower_all(loaded, chip)
+    counted = count_accesses(lowered, chip)
+    unknowns: list[str] = []
+    for item in counted:
+        if not item.known:
+            unknowns += [f"{item.access.name}: {reason}" for reason in item.counts.reasons]
+    violations = [
+        line
+        for index, (item, access) in enumerate(zip(counted, loaded.scenario.accesses, strict=True))
+        for line in check_access(item, access.expect, chip, str(loaded.place("accesses", index, "expect")))
+    ]
+    totals = {
+        name: sum(item.total(name) for item in counted)
+        for name in ("wavefronts", "ideal_wavefronts", "excess_wavefronts", "bank_conflicts")
+    }
+    if not unknowns:
+        violations += check_totals(totals, loaded.scenario.expect, str(loaded.place("expect")))
+    return Part(
+        headline=headline(counted, chip),
+        status=weakest([item.status for item in counted]),
+        reasons=tuple(reasons(counted)),
+        tables=access_tables(counted, list(buffers.values()), chip),
+        pictures=access_pictures(counted, chip),
+        assumptions=unique([line for item in counted for line in item.counts.assumptions]),
+        violations=tuple(violations),
+        unknowns=unique(unknowns),
+        totals=totals,
+    )
+
+
+def lower_all(loaded: LoadedScenario, chip: Chip) -> tuple[dict[str, PlacedBuffer], list[LoweredAccess]]:
+    """Buffers and accesses of a scenario as numbers; errors name the place in the file."""
+    try:
+        buffers = place_buffers({name: item.spec() for name, item in loaded.scenario.buffers.items()}, chip)
+    except ScenarioError as error:
+        raise error.at(loaded.place(*error.key.split("."))) from None
+    lowered: list[LoweredAccess] = []
+    for index, access in enumerate(loaded.scenario.accesses):
+        try:
+            lowered.append(lower(access.spec(), buffers, loaded.folder))
+        except ScenarioError as error:
+            place = loaded.place("accesses", index, *error.key.split("."))
+            found = ScenarioError(error.message, place=error.place, caret=error.caret)
+            raise found.at(place, f"accesses[{index}].{error.key}") from None
+    return buffers, lowered
+
+
+def count_accesses(lowered: Sequence[LoweredAccess], chip: Chip) -> list[CountedAccess]:
+    """Counts the instructions of every access at once, and explains the worst instruction of each access."""
+    return [count_access(item, chip) for item in lowered]
+
+
+def count_access(item: LoweredAccess, chip: Chip) -> CountedAccess:
+    """Counts one access: all of its instructions in one vectorised call."""
+    kind = parse_op(item.op, item.width, item.variant)
+    counts = count_trace(Trace.of(item.offsets, op=kind, mask=item.active), chip)
+    worst = int(np.argmax(counts.excess_wavefronts))
+    witness = None
+    if counts.status != "unknown":
+        witness = explain(item.offsets[worst], op=kind.name, mask=item.active[worst], chip=chip)
+    return CountedAccess(item, counts, worst, witness)
