@@ -1,0 +1,126 @@
+"""Counting by words and banks one by one: slower, and without any condition on the banks of the chip.
+
+It serves chips whose row of banks is no whole number of accesses (33 banks), and whoever wants to see the words of
+every bank. Everything is expanded: each lane to its words, each word to its bank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralCounts:
+    """(n,) int64 arrays, as in `Counts`, and the pair rule's decision."""
+
+    wavefronts: NDArray[np.int64]
+    conflicts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    ways: NDArray[np.int64]
+    words: NDArray[np.int64]
+    merged: NDArray[np.bool_]
+
+
+def count_general(offsets: NDArray[Any], active: NDArray[np.bool_], rule: Rule) -> GeneralCounts:
+    """Counts of (n, 32) offsets and active lanes, all of the operation of `rule`."""
+    kind = rule.operation
+    merged = pairs_equal(offsets, active, rule.distances)
+    words = words_of(offsets, active, rule)
+    total = _different(words.reshape(len(words), -1))
+    if kind.serves == "words":
+        plain = by_bank(words, rule.group, rule)
+        wide = by_bank(words, rule.merged_group, rule) if merged.any() else plain
+        ways_plain, ways_wide = plain.max(axis=2), wide.max(axis=2)
+        pick = lambda one, other: np.where(merged, one, other)  # noqa: E731
+        wavefronts = pick(ways_wide.sum(axis=1), ways_plain.sum(axis=1))
+        groups = pick((ways_wide > 0).sum(axis=1), (ways_plain > 0).sum(axis=1))
+        ways = pick(ways_wide.max(axis=1), ways_plain.max(axis=1))
+        return GeneralCounts(wavefronts, wavefronts - groups, groups, ways, total, merged)
+    lanes = lanes_by_bank(offsets, active, rule)
+    turns, used = lanes.max(axis=2), lanes.sum(axis=2)
+    fewest = -(-used // (rule.banks // min(rule.unit_words, rule.banks)))
+    if kind.serves == "loop":
+        return _loop(offsets, active, rule, turns, fewest, total, merged)
+    wavefronts = rule.passes * turns.sum(axis=1)
+    conflicts = (turns - (used > 0)).sum(axis=1)
+    return GeneralCounts(
+        wavefronts, conflicts, rule.passes * fewest.sum(axis=1), turns.max(axis=1), total, merged
+    )
+
+
+def words_of(offsets: NDArray[Any], active: NDArray[np.bool_], rule: Rule) -> NDArray[np.int64]:
+    """(n, 32, words a lane) word numbers, -1 for inactive lanes."""
+    parts = np.arange(rule.unit_words, dtype=np.int64)
+    words = (offsets.astype(np.int64) // rule.unit * rule.unit_words)[:, :, None] + parts
+    return np.where(active[:, :, None], words, -1)
+
+
+def by_bank(words: NDArray[np.int64], group: int, rule: Rule) -> NDArray[np.int64]:
+    """(n, groups, banks) how many different words of each bank each group touches."""
+    count = len(words)
+    flat = np.sort(words.reshape(count, 32 // group, -1), axis=2)
+    new = np.ones(flat.shape, dtype=np.bool_)
+    new[:, :, 1:] = flat[:, :, 1:] != flat[:, :, :-1]
+    return _histogram(flat % rule.banks, new & (flat >= 0), rule.banks)
+
+
+def lanes_by_bank(offsets: NDArray[Any], active: NDArray[np.bool_], rule: Rule) -> NDArray[np.int64]:
+    """(n, groups, banks) how many active lanes of each group have the first word of their access in each bank."""
+    shape = (len(offsets), 32 // rule.group, rule.group)
+    banks = offsets.astype(np.int64) // rule.unit * rule.unit_words % rule.banks
+    return _histogram(banks.reshape(shape), active.reshape(shape), rule.banks)
+
+
+def pairs_equal(
+    offsets: NDArray[Any], active: NDArray[np.bool_], distances: tuple[int, ...]
+) -> NDArray[np.bool_]:
+    """(n,) whether every active lane has the address of its active partner, over one of the distances."""
+    equal = np.zeros(len(offsets), dtype=np.bool_)
+    for distance in distances:
+        partner = np.arange(32) ^ distance
+        differs = (offsets != offsets[:, partner]) & active & active[:, partner]
+        equal |= ~differs.any(axis=1)
+    return equal
+
+
+def _loop(
+    offsets: NDArray[Any],
+    active: NDArray[np.bool_],
+    rule: Rule,
+    turns: NDArray[np.int64],
+    fewest: NDArray[np.int64],
+    total: NDArray[np.int64],
+    merged: NDArray[np.bool_],
+) -> GeneralCounts:
+    """The float add loop, round by round as the hardware does it."""
+    left = active.copy()
+    banks = offsets.astype(np.int64) // rule.unit * rule.unit_words % rule.banks
+    loads = np.zeros(len(offsets), dtype=np.int64)
+    rounds = turns.max(axis=1)
+    while left.any():
+        loads += by_bank(words_of(offsets, left, rule), 32, rule).max(axis=(1, 2))
+        earlier = (
+            (banks[:, :, None] == banks[:, None, :]) & left[:, None, :] & np.tri(32, k=-1, dtype=np.bool_)
+        )
+        left &= earlier.any(axis=2)
+    wavefronts = loads + rule.passes * rounds
+    ideal = (1 + rule.passes) * fewest.max(axis=1)
+    return GeneralCounts(wavefronts, loads - rounds, ideal, rounds, total, merged)
+
+
+def _histogram(banks: NDArray[np.int64], counted: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
+    count, groups, _ = banks.shape
+    place = np.arange(count * groups, dtype=np.int64).reshape(count, groups, 1) * size
+    found = np.bincount((banks + place)[counted], minlength=count * groups * size)
+    return found.reshape(count, groups, size)
+
+
+def _different(words: NDArray[np.int64]) -> NDArray[np.int64]:
+    flat = np.sort(words, axis=1)
+    return (flat[:, :1] >= 0).sum(axis=1) + ((flat[:, 1:] != flat[:, :-1]) & (flat[:, 1:] >= 0)).sum(axis=1)

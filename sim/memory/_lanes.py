@@ -1,0 +1,103 @@
+"""Counting shared atomics, a block of accesses at a time.
+
+Here lanes of one bank take turns even when their addresses are equal, so what counts is a lane's place among the
+active lanes of its bank: found by comparing every lane with every later one, a distance at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._block import Scratch, fill_inactive, load_active, load_units, to_keys
+from ._network import different, sort_all
+from .rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class LaneCounts:
+    """(n,) arrays of a block: wavefronts, conflicts as the counter has them, ideal, largest c(G), different units."""
+
+    wavefronts: NDArray[Any]
+    conflicts: NDArray[Any]
+    ideal: NDArray[Any]
+    ways: NDArray[Any]
+    units: NDArray[Any]
+
+
+def count_lanes(
+    offsets: NDArray[np.int32],
+    rows: NDArray[np.intp],
+    mask: NDArray[np.uint32],
+    rule: Rule,
+    row_bits: int,
+    scratch: Scratch,
+) -> LaneCounts:
+    """Counts of the picked rows, all of the atomic operation of `rule`; arguments as in `count_words`."""
+    lanes, count = rule.operation.lanes, len(rows)
+    size = min(rule.group, lanes)
+    shape = (size, lanes // size, count)
+    keys = scratch.keys[: lanes * count].reshape(shape)
+    active = scratch.active[: lanes * count].reshape(shape)
+    load_units(offsets, rows, rule.unit, keys, scratch)
+    to_keys(keys, rule.columns, row_bits)
+    load_active(mask, active)
+    occupied = fill_inactive(keys, active)
+    is_active = active != 0
+    banks = np.where(is_active, keys >> keys.dtype.type(row_bits), rule.columns)
+    banks = banks.astype(np.uint8 if rule.columns < 255 else np.uint16)
+    place = _place_in_bank(banks)
+    turns = np.where(is_active, place + np.uint8(1), np.uint8(0)).max(axis=0)
+    groups = occupied.sum(axis=0, dtype=np.int32)
+    # With fewer banks than active lanes even the best addresses share banks.
+    fewest = -(-is_active.sum(axis=0, dtype=np.int32) // rule.columns)
+    if rule.operation.serves == "loop":
+        loads, rounds = _loads_of_the_loop(keys, banks, place, is_active), turns.max(axis=0).astype(np.int32)
+        wavefronts, conflicts = loads + rule.passes * rounds, loads - rounds
+        ideal = (1 + rule.passes) * fewest.max(axis=0)
+    else:
+        total = turns.sum(axis=0, dtype=np.int32)
+        wavefronts, conflicts = rule.passes * total, total - groups
+        ideal = rule.passes * fewest.sum(axis=0)
+    wires = sort_all(list(keys.reshape(size, -1)), scratch.spare, lanes)
+    units = different(wires, scratch.vectors) * (groups > 0)
+    return LaneCounts(wavefronts, conflicts, ideal, turns.max(axis=0), units)
+
+
+def _place_in_bank(banks: NDArray[Any]) -> NDArray[np.uint8]:
+    """How many earlier lanes of its group have the same bank, for each lane; shape (lane, group, row)."""
+    place = np.zeros(banks.shape, dtype=np.uint8)
+    same = np.empty(banks.shape, dtype=np.bool_)
+    for distance in range(1, len(banks)):
+        found = same[distance:]
+        np.equal(banks[distance:], banks[:-distance], out=found)
+        place[distance:] += found.view(np.uint8)
+    return place
+
+
+def _loads_of_the_loop(
+    keys: NDArray[Any], banks: NDArray[Any], place: NDArray[np.uint8], active: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Wavefronts of the loads of a float add loop: the sum over the rounds of n(lanes that are left).
+
+    Of each bank the lowest lane succeeds in a round, so before round r the lanes with `place` >= r are left. A word
+    counts in a round when its last lane is left, so a lane sees as many words in its bank as there are last
+    lanes from itself on; n of round r is the largest such number over the lanes with place r.
+    """
+    again = np.zeros(keys.shape, dtype=np.bool_)
+    for distance in range(1, len(keys)):
+        same = (keys[distance:] == keys[:-distance]) & (banks[distance:] == banks[:-distance])
+        again[:-distance] |= same
+    last = active & ~again
+    words = last.astype(np.uint8)
+    for distance in range(1, len(keys)):
+        seen = (banks[distance:] == banks[:-distance]) & last[distance:]
+        words[:-distance] += seen.view(np.uint8)
+    words *= active
+    loads = np.zeros(keys.shape[1:], dtype=np.int32)
+    for round_ in range(len(keys)):
+        loads += np.where(place == round_, words, np.uint8(0)).max(axis=0)
+    return loads.sum(axis=0, dtype=np.int32)

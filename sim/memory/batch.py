@@ -1,0 +1,153 @@
+"""Counting traces and single accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..chip import Chip, load_chip
+from ._block import BLOCK, Scratch, key_type
+from ._general import count_general
+from ._lanes import count_lanes
+from ._words import count_words
+from .counts import Counts
+from .ops import OPERATIONS, Operation
+from .rules import Rule, rule_for
+from .trace import Trace, bits
+
+__all__ = ["CAPACITY", "count", "count_trace"]
+
+CAPACITY = "shared_memory.max_bytes_per_block"
+_GENERAL_BLOCK = 1024
+_COLUMNS = ("wavefronts", "bank_conflicts", "ideal_wavefronts", "floor_wavefronts", "worst_ways")
+
+
+def count(
+    offsets: ArrayLike,
+    op: str | Operation | Sequence[str] = "lds",
+    width: int | Sequence[int] | None = None,
+    mask: ArrayLike | None = None,
+    variant: str | Sequence[str | None] | None = None,
+    chip: str | Path | Chip = "h200",
+    check_capacity: bool = False,
+) -> Counts:
+    """Wavefronts and bank conflicts of accesses to shared memory.
+
+    Arguments as in `Trace.of`: `offsets` (lanes,) for one access or (n, lanes) byte offsets, `op` a spelling such
+    as "lds", "sts.64", "ldmatrix.x4", `width` bytes a lane (4 when neither it nor `op` says), `mask` active lanes.
+    `check_capacity` also refuses offsets beyond the shared memory that a block of the chip can have.
+
+    Raises AccessError for accesses that the hardware would not execute, ChipError for an unknown chip. An access
+    whose rule is not known on the chip is no error: its `status` is "unknown" and says why.
+
+    >>> from bankbench.sim import count
+    >>> column = count([256 * row for row in range(8)], "lds", width=2)      # fp16 column of an (8, 128) tile
+    >>> int(column.wavefronts[0]), int(column.excess_wavefronts[0]), column.status
+    (8, 7, 'measured')
+    """
+    machine = load_chip(chip)
+    trace = Trace.of(offsets, op, width, mask, variant)
+    if check_capacity:
+        trace.check_capacity(machine.integer(CAPACITY), f"a block's shared memory on {machine.title}")
+    return count_trace(trace, machine)
+
+
+def count_trace(trace: Trace, chip: str | Path | Chip = "h200") -> Counts:
+    """Counts of every access of a trace, in its order; operations, widths and masks may be mixed.
+
+    Accesses are taken kind by kind in blocks that stay in the cache: millions a second on one core. Raises
+    ChipError for an unknown chip or impossible figures in it.
+
+    >>> from bankbench.sim import Trace, count_trace
+    >>> trace = Trace.of([[0] * 32, [128 * lane for lane in range(32)]], op=["lds.128", "lds"])
+    >>> count_trace(trace).wavefronts.tolist()
+    [2, 32]
+    """
+    machine = load_chip(chip)
+    found = _Found.empty(len(trace))
+    for code, rows, full in _by_kind(trace):
+        rule = rule_for(machine, code)
+        if rule.status == "unknown":
+            found.unknown(rows)
+        elif not _is_fast(rule):
+            _general(trace, rule, rows, found)
+        else:
+            _fast(trace, rule, rows, full, found)
+    return Counts(machine, trace.kind, *(found.columns[name] for name in _COLUMNS), found.merged)
+
+
+class _Found:
+    """The result columns while they are being filled."""
+
+    def __init__(self, columns: dict[str, NDArray[np.int32]], merged: NDArray[np.bool_]) -> None:
+        self.columns = columns
+        self.merged = merged
+
+    @classmethod
+    def empty(cls, count: int) -> _Found:
+        return cls({name: np.zeros(count, np.int32) for name in _COLUMNS}, np.zeros(count, np.bool_))
+
+    def unknown(self, rows: NDArray[np.intp]) -> None:
+        for column in self.columns.values():
+            column[rows] = -1
+
+    def put(self, rows: NDArray[np.intp], *values: NDArray[Any]) -> None:
+        for column, value in zip(self.columns.values(), values, strict=True):
+            column[rows] = value
+
+
+def _by_kind(trace: Trace) -> list[tuple[int, NDArray[np.intp], bool]]:
+    """Code, row numbers and whether all lanes are active, for every kind in the trace."""
+    defaults = np.array([kind.default_mask for kind in OPERATIONS], dtype=np.uint32)[trace.kind]
+    partial = (trace.mask & defaults) != defaults
+    # Codes stay below 64, so kind and partial fit into a byte, which NumPy sorts by counting.
+    label = trace.kind * np.uint8(2) + partial
+    order = np.argsort(label, kind="stable")
+    ends = np.cumsum(np.bincount(label, minlength=2 * len(OPERATIONS))).tolist()
+    starts = [0, *ends[:-1]]
+    return [
+        (index // 2, order[start:end], index % 2 == 0)
+        for index, (start, end) in enumerate(zip(starts, ends, strict=True))
+        if end > start
+    ]
+
+
+def _is_fast(rule: Rule) -> bool:
+    """Whether keys a lane suffice: whole rows of banks, and partners that stay within a group."""
+    return rule.columns > 0 and all(
+        distance & (distance - 1) == 0 and distance < rule.group for distance in rule.distances
+    )
+
+
+def _fast(trace: Trace, rule: Rule, rows: NDArray[np.intp], full: bool, found: _Found) -> None:
+    words = rule.operation.serves == "words"
+    dtype, row_bits = key_type(int(trace.offsets.max()), rule)
+    scratch = Scratch.of(dtype)
+    used = np.uint32(rule.operation.default_mask)
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        mask = trace.mask[block] & used
+        if words:
+            counts = count_words(trace.offsets, block, mask, full, rule, row_bits, scratch)
+            ideal = counts.groups
+            conflicts = counts.wavefronts - ideal
+            found.merged[block] = counts.merged
+        else:
+            counts = count_lanes(trace.offsets, block, mask, rule, row_bits, scratch)
+            ideal, conflicts = counts.ideal, counts.conflicts
+        floor = -(-(counts.units.astype(np.int32) * rule.unit_words) // rule.banks)
+        found.put(block, counts.wavefronts, conflicts, ideal, floor, counts.ways)
+
+
+def _general(trace: Trace, rule: Rule, rows: NDArray[np.intp], found: _Found) -> None:
+    used = np.uint32(rule.operation.default_mask)
+    for start in range(0, len(rows), _GENERAL_BLOCK):
+        block = rows[start : start + _GENERAL_BLOCK]
+        counts = count_general(trace.offsets[block], bits(trace.mask[block] & used), rule)
+        floor = -(-counts.words // rule.banks)
+        found.put(block, counts.wavefronts, counts.conflicts, counts.ideal, floor, counts.ways)
+        found.merged[block] = counts.merged

@@ -1,0 +1,184 @@
+"""How a chip serves each operation: the counting rules in one place, read from the chip's file.
+
+Loads, stores and matrix operations. The active lanes of a group are served together. In every bank, each
+different word that the group touches takes a wavefront of its own; the same word is broadcast. So a group takes
+n(G) = the largest number of different words in one bank, an instruction the sum over its groups. A group is the
+whole warp up to 4 bytes a lane, a half-warp for 8 bytes, a quarter-warp for 16 bytes and for each 8x8 matrix.
+
+The pair rule. A load of 8 or 16 bytes doubles its groups when every active lane has the same address as its
+partner lane xor 1, or every one as its partner lane xor 2 (one distance for the whole warp; an inactive partner
+counts as equal). Stores and matrix operations never merge.
+
+Atomics. c(G) = the largest number of active lanes in one bank: equal addresses serialise too. A
+compare-and-swap takes twice that. A float add is a loop in software: each round loads (n wavefronts for the lanes
+that are left), swaps (2), and in every bank the lowest lane left succeeds.
+
+Source: hardware counters of an H200, 9,345 address patterns, all of them exact. The figures (32 banks, the sizes
+of groups, the distances) stand in the chip files with their confidence, from which `status` is derived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..chip import Chip, ChipError, Constant
+from .ops import OPERATIONS, Operation
+
+__all__ = ["STATUSES", "Rule", "rule_for", "status_of", "weakest"]
+
+STATUSES = ("measured", "documented", "assumed", "unknown")
+_STATUS = {
+    "measured": "measured",
+    "vendor document": "documented",
+    "vendor code": "documented",
+    "derived": "assumed",
+    "fitted": "assumed",
+    "assumed": "assumed",
+    "unknown": "unknown",
+}
+_ROOT = "shared_memory."
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one chip serves one operation.
+
+    `group` lanes are served together, `merged_group` when the pair rule holds over one of `distances` (0 and ()
+    when it never does); `passes` is the factor of compare-and-swap or the swap's wavefronts in the float loop.
+    `status` and the sentences `reasons` say how well it is known; with status unknown the figures are 0.
+    """
+
+    operation: Operation
+    banks: int
+    bank_bytes: int
+    group: int
+    merged_group: int
+    distances: tuple[int, ...]
+    passes: int
+    status: str
+    assumptions: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def unit(self) -> int:
+        """Bytes that a lane touches as one piece: its width, or a bank's word when that is wider."""
+        return max(self.operation.width, self.bank_bytes)
+
+    @property
+    def unit_words(self) -> int:
+        """Words in a unit."""
+        return self.unit // self.bank_bytes
+
+    @property
+    def columns(self) -> int:
+        """Units in one row of all banks; 0 when a row is no whole number of units (banks not a power of 2)."""
+        row = self.banks * self.bank_bytes
+        return row // self.unit if row % self.unit == 0 else 0
+
+
+@lru_cache(maxsize=4096)
+def rule_for(chip: Chip, code: int) -> Rule:
+    """The rule of the operation with that code on a chip. Raises ChipError for impossible figures."""
+    kind = OPERATIONS[code]
+    paths = _paths(chip, kind)
+    missing = [path for path in paths if not chip.has(path)]
+    known = [chip.constant(path) for path in paths if chip.has(path)]
+    status, assumptions, reasons = status_of(chip, known)
+    lacking = _lacking(chip, kind, known)
+    if missing or lacking:
+        status = "unknown"
+        reasons = (*(f"{chip.title}: the chip file says nothing about {path}" for path in missing), *lacking)
+    if status == "unknown":
+        return Rule(kind, 0, 0, 0, 0, (), 0, status, assumptions, reasons)
+    rule = Rule(
+        kind,
+        banks=chip.integer(_ROOT + "banks"),
+        bank_bytes=chip.integer(_ROOT + "bank_bytes"),
+        group=chip.integer(f"{_ROOT}group_lanes.{kind.group}"),
+        merged_group=chip.integer(f"{_ROOT}merged_group_lanes.{kind.merged}") if kind.merged else 0,
+        distances=tuple(chip[_ROOT + "merge_distances"]) if kind.merged else (),
+        passes=chip.integer(_ROOT + _passes(kind)) if _passes(kind) else 1,
+        status=status,
+        assumptions=assumptions,
+        reasons=(),
+    )
+    _check(chip, rule)
+    return rule
+
+
+def status_of(chip: Chip, constants: list[Constant]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Status, assumptions and reasons (for unknown) of an answer that rests on these constants."""
+    status = weakest([_STATUS[constant.confidence] for constant in constants])
+    assumptions = tuple(
+        dict.fromkeys(
+            _assumption(chip, constant) for constant in constants if _STATUS[constant.confidence] == "assumed"
+        )
+    )
+    reasons = tuple(
+        dict.fromkeys(
+            f"{chip.title}: {constant.note or 'nobody has published ' + constant.path}"
+            for constant in constants
+            if constant.confidence == "unknown"
+        )
+    )
+    return status, assumptions, reasons
+
+
+def weakest(statuses: list[str]) -> str:
+    """The weakest of several statuses; measured for none."""
+    return max(statuses, key=STATUSES.index, default="measured")
+
+
+def _assumption(chip: Chip, constant: Constant) -> str:
+    if constant.overridden:
+        return f"{constant.path} = {constant.value} {constant.unit} ({constant.source}; {constant.note})"
+    return f"{chip.title}: {constant.note or constant.path + ' is assumed'}"
+
+
+def _passes(kind: Operation) -> str:
+    return "atomic.float_add_passes" if kind.serves == "loop" else kind.passes or ""
+
+
+def _paths(chip: Chip, kind: Operation) -> list[str]:
+    paths = ["banks", "bank_bytes", f"group_lanes.{kind.group}", *kind.needs]
+    if kind.merged:
+        paths += ["merge_distances", f"merged_group_lanes.{kind.merged}"]
+    if _passes(kind):
+        paths.append(_passes(kind))
+    if kind.op.endswith("matrix"):
+        paths.append(f"matrix.{'load' if kind.op == 'ldmatrix' else 'store'}")
+    return [_ROOT + path for path in dict.fromkeys(paths)]
+
+
+def _lacking(chip: Chip, kind: Operation, constants: list[Constant]) -> tuple[str, ...]:
+    """A chip without the instruction, which no rule can serve."""
+    return tuple(
+        f"{chip.title} has no {kind.op} ({constant.source})"
+        for constant in constants
+        if constant.value is False
+    )
+
+
+def _check(chip: Chip, rule: Rule) -> None:
+    banks, size = rule.banks, rule.bank_bytes
+    if banks < 1 or size < 1 or size & (size - 1) or size > 1024 or banks > 4096:
+        raise ChipError(
+            f"chip {chip.name}: {banks} banks of {size} bytes cannot be counted (1 to 4096 banks, and"
+            " a power of two of bytes up to 1024)"
+        )
+    if banks * size < 16:
+        raise ChipError(f"chip {chip.name}: {banks} banks of {size} bytes do not hold one access of 16 bytes")
+    for lanes in (rule.group, rule.merged_group or rule.group):
+        if lanes not in (1, 2, 4, 8, 16, 32):
+            raise ChipError(
+                f"chip {chip.name}: {lanes} lanes served together; 1, 2, 4, 8, 16 or 32 can be counted"
+            )
+    if rule.merged_group and rule.merged_group < rule.group:
+        raise ChipError(
+            f"chip {chip.name}: a merged group of {rule.merged_group} lanes is smaller than a group of {rule.group}"
+        )
+    if any(not isinstance(distance, int) or not 1 <= distance <= 31 for distance in rule.distances):
+        raise ChipError(
+            f"chip {chip.name}: merge distances {list(rule.distances)} are not within 1 to 31 lanes"
+        )
