@@ -9,6 +9,7 @@ from .state import Warp
 from .timing import Timing
 
 if TYPE_CHECKING:
+    from .issue import Issue
     from .partition import Partition
 
 __all__ = ["Barrier"]
@@ -22,7 +23,9 @@ class Barrier:
     barrier, branches, tensor instructions and NOP wait. A warp that ends without arriving is still waited for.
     """
 
-    __slots__ = ("arrived", "free", "members", "partitions", "timing", "warps")
+    __slots__ = ("arrived", "free", "issue", "members", "partitions", "timing", "warps")
+
+    issue: Issue
 
     def __init__(self, timing: Timing, partitions: list[Partition], warps: list[Warp]) -> None:
         self.timing = timing
@@ -47,4 +50,8 @@ class Barrier:
             warp.barrier = at
             if warp.when == NEVER and warp.running:
                 warp.arm()
-                self.partitions[warp.partition].wake(warp.when)
+                partition = self.partitions[warp.partition]
+                if warp.when < partition.due:
+                    partition.due = warp.when
+                if warp.when < self.issue.woken:
+                    self.issue.woken = warp.when

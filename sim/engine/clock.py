@@ -56,14 +56,16 @@ class Stage(ABC):
         now: int = self.env.now  # pyright: ignore[reportAssignmentType]
         if now != self.at:
             return
-        self.at = NEVER
-        upcoming = self.act(now)
-        if upcoming < self.at:
-            self.wake(upcoming)
+        upcoming = self.at = self.act(now)
+        if upcoming < NEVER:
+            self._schedule(event, self.priority, upcoming - now)  # pyright: ignore[reportArgumentType]
 
     @abstractmethod
     def act(self, now: int) -> int:
-        """Do what is due at cycle `now`; returns the cycle of the next action, NEVER when it is not known."""
+        """Do what is due at cycle `now`; returns the cycle of the next action, NEVER when it is not known.
+
+        Only the returned cycle counts: a call of `wake` on the stage itself has no effect while it acts.
+        """
 
 
 class _Tick(Event):

@@ -13,6 +13,7 @@ from .timing import Timing
 
 if TYPE_CHECKING:
     from .barrier import Barrier
+    from .code import Op
     from .partition import Partition
     from .record import Recorder
     from .steady import Steady
@@ -29,7 +30,7 @@ class Issue(Stage):
     lacks one of them is passed over and costs nothing.
     """
 
-    __slots__ = ("barrier", "branch", "live", "partitions", "recorder", "stalls", "steady")
+    __slots__ = ("barrier", "branch", "live", "partitions", "recorder", "stalls", "steady", "woken")
 
     barrier: Barrier
 
@@ -37,6 +38,8 @@ class Issue(Stage):
         super().__init__(env, ISSUE)
         self.branch = timing.branch
         self.partitions = partitions
+        self.woken = NEVER
+        """Cycle at which a barrier releases warps, while the stage acts."""
         self.live = 0
         """Warps that have instructions left."""
         self.stalls = [0] * 5
@@ -49,22 +52,23 @@ class Issue(Stage):
         peek = self.env.peek
         partitions = self.partitions
         while True:
+            self.woken = NEVER
             upcoming = NEVER
             for partition in partitions:
-                if partition.due <= now:
-                    self._issue(partition, now)
-            for partition in partitions:
                 due = partition.due
+                if due <= now:
+                    due = partition.due = self._issue(partition, now)
                 if due < upcoming:
                     upcoming = due
+            if self.woken < upcoming:
+                upcoming = self.woken
             # the order is known without the clock as long as no other event comes first
-            if upcoming >= peek():
+            if upcoming >= peek() or upcoming == NEVER:
                 return upcoming
-            if upcoming == NEVER:
-                return NEVER
             now = upcoming
 
-    def _issue(self, partition: Partition, now: int) -> None:
+    def _issue(self, partition: Partition, now: int) -> int:
+        """Let one warp of the partition issue, if one can; returns the cycle of the next attempt."""
         free = partition.free
         warps = partition.warps
         chosen = partition.last
@@ -72,12 +76,10 @@ class Issue(Stage):
             op = chosen.op
             if op is None or op.memory or chosen.when > now:
                 chosen = None
-            else:
-                until = free[op.unit]
-                if until > now:
-                    chosen.when = until
-                    chosen.why = UNIT
-                    chosen = None
+            elif free[op.unit] > now:
+                chosen.when = free[op.unit]
+                chosen.why = UNIT
+                chosen = None
         if chosen is None:
             for warp in warps:
                 if warp.when > now:
@@ -86,7 +88,10 @@ class Issue(Stage):
                 assert op is not None
                 until = free[op.unit]
                 if until <= now:
-                    chosen = warp
+                    chosen = partition.last = warp
+                    if warps[-1] is not warp:
+                        warps.remove(warp)
+                        warps.append(warp)
                     break
                 warp.when = until
                 if op.memory:
@@ -95,11 +100,6 @@ class Issue(Stage):
                         partition.port.hungry.append(warp)
                 else:
                     warp.why = UNIT
-            if chosen is not None and chosen is not partition.last:
-                partition.last = chosen
-            if chosen is not None and warps[-1] is not chosen:
-                warps.remove(chosen)
-                warps.append(chosen)
         if chosen is not None:
             self._go(partition, chosen, now)
         due = NEVER
@@ -108,23 +108,21 @@ class Issue(Stage):
             when = warp.when
             if when < due:
                 if when <= upcoming:
-                    due = upcoming
-                    break
+                    return upcoming
                 due = when
-        partition.due = due
+        return due
 
     def _go(self, partition: Partition, warp: Warp, now: int) -> None:
         """The warp issues its next instruction at `now`."""
         op = warp.op
         assert op is not None
-        partition.issued += 1
         if now != warp.ready:
             self._waited(warp, now)
         access = None
         if op.plain:
             partition.free[op.unit] = now + op.hold
         elif op.memory:
-            access = partition.port.accept(warp, now)
+            access = partition.port.accept(warp, op, now)
         elif op.kind is Kind.BARRIER:
             self.barrier.arrive(warp, now)
         else:
@@ -133,13 +131,13 @@ class Issue(Stage):
         if self.recorder is not None:
             self.recorder.issued(warp, op, access, now)
         following = op.next
-        ready = now + op.stall
         if following is None:
-            ready = self._turn(partition, warp, now)
+            ready = self._turn(partition, warp, op, now)
             following = warp.op
             if following is None:
                 return
         else:
+            ready = now + op.stall
             warp.op = following
         warp.ready = ready
         if following.waits or (following.gated and warp.barrier > ready):
@@ -147,10 +145,8 @@ class Issue(Stage):
         else:
             warp.when = warp.armed = ready
 
-    def _turn(self, partition: Partition, warp: Warp, now: int) -> int:
+    def _turn(self, partition: Partition, warp: Warp, op: Op, now: int) -> int:
         """The end of a segment: its next trip, the next segment, or the end of the warp. Returns when it goes on."""
-        op = warp.op
-        assert op is not None
         ready = now + op.stall
         run = warp.runs[warp.run]
         warp.trip += 1

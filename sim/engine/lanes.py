@@ -23,11 +23,13 @@ class Lanes(Stage):
 
     A lane that becomes free takes the oldest of the first `window` waiting instructions (order of arrival) that is
     eligible and whose warp is not in the other lane. If the window holds only instructions of the warp in service,
-    the lane stays empty although others wait behind. How long an instruction stays is asked of `duration`, and a
-    stay that has begun can be made longer with `postpone`: other users of the data path plug in there.
+    the lane stays empty although others wait behind.
+
+    Other users of the data path derive from this class: `duration` says how long an instruction stays, `postpone`
+    makes a stay that has begun longer (set `early` to False then, so that no result is sent ahead of its time).
     """
 
-    __slots__ = ("fifo", "number", "ports", "returns", "serving", "slots", "timing", "until")
+    __slots__ = ("early", "fifo", "number", "ports", "returns", "serving", "slots", "timing", "until")
 
     slots: Slots
     returns: Returns
@@ -40,26 +42,30 @@ class Lanes(Stage):
         """Lanes: as many as cycles from one wavefront of a lane to its next, so that one moves every cycle."""
         self.fifo: list[Access] = []
         self.serving: list[Access | None] = [None] * self.number
-        self.until = [NEVER] * self.number
-        """Cycle at which each busy lane is free again, one period after its last wavefront."""
+        """Instructions in service whose end still has to be looked at."""
+        self.until = [0] * self.number
+        """Cycle from which each lane is free, one period after its last wavefront."""
+        self.early = True
 
     def arrive(self, access: Access, sent: int) -> None:
-        """An instruction whose transfer ended at `sent` comes to the end of the waiting line."""
+        """An instruction whose transfer ends at `sent` comes to the end of the waiting line."""
         timing = self.timing
-        op = access.op
-        arrival = sent + timing.to_service_store if op.store else sent
-        access.eligible = arrival + timing.to_service
+        store = access.op.store
+        arrival = sent + timing.to_service_store if store else sent
+        access.eligible = eligible = arrival + timing.to_service
         # of those that arrive in the same cycle stores come first (they have been under way longer), then by partition
-        access.key = key = (arrival * 2 + (not op.store)) * 8 + access.warp.partition
+        access.key = key = (arrival * 2 + (not store)) * 8 + access.warp.partition
         fifo = self.fifo
         place = len(fifo)
         while place and fifo[place - 1].key > key:
             place -= 1
         fifo.insert(place, access)
         if place < timing.window:
-            for lane in range(self.number):
-                if self.serving[lane] is None:
-                    self.wake(self._turn(lane, max(access.eligible, access.warp.lane_until)))
+            earliest = access.warp.lane_until
+            if eligible > earliest:
+                earliest = eligible
+            if earliest < self.at:
+                self._look(earliest)
 
     def duration(self, access: Access, lane: int, now: int) -> int:
         """Cycles from the first wavefront until the lane is free again."""
@@ -76,22 +82,26 @@ class Lanes(Stage):
         """The lane whose turn it is finishes its instruction and takes the next."""
         lane = now % self.number
         if self.until[lane] <= now:
-            access = self.serving[lane]
-            assert access is not None
-            self.serving[lane] = None
-            self.until[lane] = NEVER
-            access.served = now - self.number
-            self.returns.served(access, access.served)
-        if self.serving[lane] is None and self.fifo:
-            self._take(lane, now)
+            if self.serving[lane] is not None:
+                self._finish(lane)
+            if self.fifo:
+                self._take(lane, now)
         return self._next(now)
+
+    def _finish(self, lane: int) -> None:
+        access = self.serving[lane]
+        assert access is not None
+        self.serving[lane] = None
+        access.served = self.until[lane] - self.number
+        self.returns.served(access, access.served)
 
     def _take(self, lane: int, now: int) -> None:
         fifo = self.fifo
         window = self.timing.window
         passed: list[Warp] | None = None
-        for place in range(min(len(fifo), window)):
-            access = fifo[place]
+        for place, access in enumerate(fifo):
+            if place == window:
+                return
             warp = access.warp
             if warp.lane_until > now:
                 continue
@@ -101,10 +111,7 @@ class Lanes(Stage):
             if passed is not None and warp in passed:
                 continue
             del fifo[place]
-            access.started = now
-            self.serving[lane] = access
-            self.until[lane] = warp.lane_until = now + self.duration(access, lane, now)
-            self.slots.started(self.ports[warp.partition], access.op.data, now)
+            self._start(access, lane, now)
             if len(fifo) >= window:
                 entering = fifo[window - 1]
                 earliest = now + self.timing.window_enter
@@ -112,32 +119,60 @@ class Lanes(Stage):
                     entering.eligible = earliest
             return
 
+    def _start(self, access: Access, lane: int, now: int) -> None:
+        op = access.op
+        access.started = now
+        self.until[lane] = access.warp.lane_until = until = now + self.duration(access, lane, now)
+        self.slots.started(self.ports[access.warp.partition], op.data, now)
+        if self.early:
+            access.served = served = until - self.number
+            if op.store:
+                return
+        else:
+            served = NEVER
+        self.serving[lane] = access
+        if served == now:
+            # A single wavefront: nothing that starts later can end before, so its result may be sent at once,
+            # after what ended before it in another lane.
+            for other in range(self.number):
+                if self.serving[other] is not None and self.until[other] - self.number < now:
+                    self._finish(other)
+            self._finish(lane)
+
     def _next(self, now: int) -> int:
+        """The next cycle at which an instruction ends or may be taken."""
+        number = self.number
+        until = self.until
+        serving = self.serving
         upcoming = NEVER
-        idle = False
-        for until in self.until:
-            if until == NEVER:
-                idle = True
-            elif until < upcoming:
-                upcoming = until
-        if idle and self.fifo:
+        for lane in range(number):
+            if serving[lane] is not None and until[lane] < upcoming:
+                upcoming = until[lane]
+        fifo = self.fifo
+        if fifo:
             earliest = NEVER
-            for access in self.fifo[: self.timing.window]:
+            for access in fifo[: self.timing.window]:
                 at = access.eligible
-                until = access.warp.lane_until
-                if until > at:
-                    at = until
+                free = access.warp.lane_until
+                if free > at:
+                    at = free
                 if at < earliest:
                     earliest = at
-            if earliest <= now:
-                earliest = now + 1
-            for lane in range(self.number):
-                if self.serving[lane] is None:
-                    at = self._turn(lane, earliest)
-                    if at < upcoming:
-                        upcoming = at
+                    if at <= now:
+                        earliest = now + 1
+                        break
+            for lane in range(number):
+                at = until[lane]
+                if at < earliest:
+                    at = earliest + (lane - earliest) % number
+                if at < upcoming:
+                    upcoming = at
         return upcoming
 
-    def _turn(self, lane: int, cycle: int) -> int:
-        """The first cycle of this lane that is not before `cycle`."""
-        return cycle + (lane - cycle) % self.number
+    def _look(self, earliest: int) -> None:
+        """Wake up when a lane is free for an instruction that can start at `earliest`."""
+        for lane in range(self.number):
+            at = self.until[lane]
+            if at < earliest:
+                at = earliest + (lane - earliest) % self.number
+            self.wake(at)

@@ -81,6 +81,11 @@ class Machine:
         self.lanes.slots = self.slots
         self.lanes.returns = self.returns
         self.issue.barrier = self.barrier
+        self.barrier.issue = self.issue
+        for port in self.ports:
+            own = [warp for warp in self.warps if warp.partition == port.number]
+            steals = any(op.steal for warp in own for op in warp.ops())
+            port.undisturbed = not steals and self.timing.to_service >= self.timing.window_enter
         for warp in reversed(self.warps):
             if warp.running:
                 self.partitions[warp.partition].warps.append(warp)

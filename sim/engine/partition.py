@@ -18,7 +18,7 @@ __all__ = ["Partition"]
 class Partition:
     """State of one partition; `Issue` decides which of its warps issues."""
 
-    __slots__ = ("due", "free", "issue", "issued", "last", "number", "port", "warps")
+    __slots__ = ("due", "free", "issue", "last", "number", "port", "warps")
 
     issue: Issue
 
@@ -33,7 +33,6 @@ class Partition:
         self.last: Warp | None = None
         self.due = NEVER
         """Cycle of the next attempt to issue."""
-        self.issued = 0
 
     def wake(self, cycle: int) -> None:
         """One of its warps may issue at this cycle."""

@@ -13,6 +13,7 @@ from .state import Access, Warp
 from .timing import Timing
 
 if TYPE_CHECKING:
+    from .code import Op
     from .lanes import Lanes
     from .partition import Partition
     from .slots import Slots
@@ -32,6 +33,7 @@ class Port(Stage):
         "blocked_until",
         "entries",
         "hungry",
+        "idle_from",
         "lanes",
         "number",
         "partition",
@@ -42,6 +44,7 @@ class Port(Stage):
         "slots",
         "stolen",
         "timing",
+        "undisturbed",
         "until",
     )
 
@@ -61,16 +64,18 @@ class Port(Stage):
         self.sending: Access | None = None
         self.until = NEVER
         """End of the transfer in progress."""
+        self.idle_from = 0
+        """End of the last transfer: the next cannot begin before."""
+        self.undisturbed = False
+        """No instruction of the partition ever takes the register file: the end of a transfer is known at once."""
         self.blocked_until = 0
         self.stolen = 0
         self.registers = 0
         """Data registers of this partition's stores that hold a slot and have not started service."""
         self.hungry: list[Warp] = []
 
-    def accept(self, warp: Warp, now: int) -> Access:
+    def accept(self, warp: Warp, op: Op, now: int) -> Access:
         """Put the warp's memory instruction at the end of the queue; the caller has seen a free entry."""
-        op = warp.op
-        assert op is not None
         access = Access(warp, op, now)
         reuse = self.reuse
         reuse.popleft()
@@ -81,13 +86,17 @@ class Port(Stage):
             warp.pending[op.reads] += 1
         self.entries.append(access)
         if len(self.entries) == 1:
-            self.ready = now + self.timing.queue_head
-            self.slots.wake(self.ready)
+            ready = now + self.timing.queue_head
+            self.ready = ready = ready if ready > self.idle_from else self.idle_from
+            self.slots.wake(ready)
         return access
 
     def send(self, access: Access, now: int) -> None:
         """The head has been granted a slot at `now`: read its registers and send them."""
         access.granted = now
+        if self.undisturbed:
+            self._sent(access, now + access.op.transfer)
+            return
         self.sending = access
         self.ready = NEVER
         start = self.blocked_until if self.blocked_until > now else now
@@ -111,9 +120,14 @@ class Port(Stage):
             return self.until
         access = self.sending
         assert access is not None
-        timing = self.timing
         self.sending = None
         self.until = NEVER
+        self._sent(access, now)
+        return NEVER
+
+    def _sent(self, access: Access, now: int) -> None:
+        """The transfer of the head ends at `now`: its entry, the source registers, and the way to the lanes."""
+        timing = self.timing
         access.sent = now
         entries = self.entries
         entries.popleft()
@@ -121,6 +135,9 @@ class Port(Stage):
             ready = entries[0].issued + timing.queue_head
             self.ready = ready = ready if ready > now else now
             self.slots.wake(ready)
+        else:
+            self.ready = NEVER
+            self.idle_from = now
         reuse = now + timing.queue_reuse
         self.reuse.append(reuse)
         free = self.partition.free
@@ -135,4 +152,3 @@ class Port(Stage):
         if op.reads is not None:
             self.partition.released(access.warp, op.reads, now + op.read_delay)
         self.lanes.arrive(access, now)
-        return NEVER

@@ -23,12 +23,13 @@ class Slots(Stage):
     for one cycle a data register, and a partition may hold only so many data registers of stores in slots.
     """
 
-    __slots__ = ("bus", "freeing", "ports", "starved", "timing", "turn", "used")
+    __slots__ = ("bus", "freeing", "orders", "ports", "starved", "timing", "turn", "used")
 
     def __init__(self, env: Environment, timing: Timing, ports: list[Port]) -> None:
         super().__init__(env, GRANT)
         self.timing = timing
         self.ports = ports
+        self.orders = [tuple(ports[turn:] + ports[:turn]) for turn in range(len(ports))]
         self.used = 0
         self.bus = 0
         """First cycle at which the arbiter may grant again."""
@@ -37,6 +38,7 @@ class Slots(Stage):
         self.freeing: deque[tuple[int, Port, int]] = deque()
         """(cycle, port, data registers) of slots that are about to be free, in order of time."""
         self.starved = False
+        """Whether a head waits for a slot to be free, or for data registers."""
 
     def started(self, port: Port, registers: int, now: int) -> None:
         """An instruction started service at `now`: its slot can be granted again a little later."""
@@ -46,56 +48,50 @@ class Slots(Stage):
             self.wake(at)
 
     def act(self, now: int) -> int:
-        """Grant at most one slot."""
+        """Grant at most one slot; the next action is when the next grant may be possible."""
         freeing = self.freeing
         while freeing and freeing[0][0] <= now:
             _, port, registers = freeing.popleft()
             self.used -= 1
             port.registers -= registers
-        if self.bus <= now and self.used < self.timing.slots:
-            self._grant(now)
-        return self._next(now)
-
-    def _grant(self, now: int) -> None:
-        ports = self.ports
-        number = len(ports)
-        for step in range(number):
-            port = ports[(self.turn + step) % number]
-            if port.ready > now:
-                continue
-            access = port.entries[0]
-            registers = access.op.data
-            if registers:
-                if port.registers + registers > self.timing.slot_registers:
+        timing = self.timing
+        limit = timing.slot_registers
+        bus = self.bus
+        if bus <= now and self.used < timing.slots:
+            for port in self.orders[self.turn]:
+                if port.ready > now:
                     continue
-                port.registers += registers
-                self.bus = now + self.timing.store_bus * registers
-            self.used += 1
-            self.turn = (port.number + 1) % number
-            port.send(access, now)
-            return
-
-    def _next(self, now: int) -> int:
-        """The next cycle at which a grant may be possible."""
-        limit = self.timing.slot_registers
-        full = self.used >= self.timing.slots
+                access = port.entries[0]
+                registers = access.op.data
+                if registers:
+                    if port.registers + registers > limit:
+                        continue
+                    port.registers += registers
+                    self.bus = bus = now + timing.store_bus * registers
+                self.used += 1
+                self.turn = (port.number + 1) % len(self.orders)
+                port.send(access, now)
+                break
+        upcoming = now + 1 if bus <= now else bus
         first = NEVER
-        blocked = False
+        blocked = self.used >= timing.slots
         for port in self.ports:
             ready = port.ready
-            if ready == NEVER:
-                continue
-            if full:
-                blocked = True
-                break
-            registers = port.entries[0].op.data
-            if registers and port.registers + registers > limit:
-                blocked = True
-            elif ready < first:
-                first = ready
-        if first < NEVER:
-            first = max(first, self.bus, now + 1)
-        self.starved = blocked
-        if blocked and self.freeing and self.freeing[0][0] < first:
-            return self.freeing[0][0]
-        return first
+            if ready < first:
+                registers = port.entries[0].op.data
+                if registers and port.registers + registers > limit:
+                    blocked = True
+                else:
+                    first = ready
+                    if ready <= upcoming:
+                        break
+        if first < upcoming:
+            first = upcoming
+        if not blocked:
+            self.starved = False
+            return first
+        self.starved = first < NEVER or any(port.ready < NEVER for port in self.ports)
+        free = freeing[0][0] if freeing else NEVER
+        if self.used >= timing.slots:
+            return free if self.starved else NEVER
+        return free if free < first else first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .clock import NEVER
 from .code import Op, Run
 
@@ -69,6 +71,14 @@ class Warp:
         """Whether it has instructions left to issue."""
         return self.op is not None
 
+    def ops(self) -> Iterator[Op]:
+        """Every instruction of its code, once."""
+        for run in self.runs:
+            op: Op | None = run.first
+            while op is not None:
+                yield op
+                op = op.next
+
     def arm(self) -> None:
         """Set `when` from the stall count, the scoreboards that the next instruction waits for and the barrier."""
         op = self.op
@@ -93,15 +103,26 @@ class Warp:
 
 
 class Access:
-    """A memory instruction in flight, from its issue to the end of its service."""
+    """A memory instruction in flight, from its issue to the end of its service; all times in cycles."""
 
-    __slots__ = ("eligible", "granted", "issued", "key", "op", "returned", "served", "sent", "started", "trip", "warp")
+    __slots__ = ("eligible", "granted", "issued", "key", "op", "returned", "sent", "served", "started", "trip", "warp")
+
+    granted: int
+    """A slot was granted and the transfer of the registers began."""
+    sent: int
+    """The transfer ended."""
+    eligible: int
+    """Earliest service."""
+    key: int
+    """Order of arrival."""
+    started: int
+    """First wavefront."""
+    served: int
+    """Last wavefront."""
+    returned: int
+    """The result is usable (loads)."""
 
     def __init__(self, warp: Warp, op: Op, issued: int) -> None:
         self.warp = warp
         self.op = op
-        self.trip = warp.trip
         self.issued = issued
-        self.granted = self.sent = self.started = self.served = self.returned = -1
-        self.eligible = NEVER
-        self.key = 0
