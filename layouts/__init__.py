@@ -3,7 +3,7 @@
 `parse` reads any notation; every layout is a frozen value that evaluates whole arrays of coordinates at once.
 """
 
-from . import tirx_ops, tirx_spec
+from . import tirx_ops, tirx_spec, tla_ops
 from .analysis import extent_of_axis
 from .cute import Basis, CuteLayout, Swizzle, SwizzledLayout, parse_cute
 from .dtype import dtype_bits, dtype_bytes, dtype_names
@@ -54,5 +54,6 @@ __all__ = [
     "tile_offsets",
     "tirx_ops",
     "tirx_spec",
+    "tla_ops",
     "with_swizzle",
 ]

@@ -106,6 +106,13 @@ def truncated_remainder(a: int, b: int) -> int:
     return a - b * truncated_quotient(a, b)
 
 
+def ceil_quotient(a: int, b: int) -> int:
+    """Smallest integer not below a/b; LayoutError for b = 0."""
+    if b == 0:
+        raise LayoutError("cannot divide by a block of 0")
+    return -(-a // b)
+
+
 def normalise(value: object, what: str = "a shape") -> IntTuple:
     """Lists to tuples, NumPy integers to int, `"_16"` to Static(16); LayoutError for anything else."""
     if isinstance(value, Static):
@@ -122,6 +129,70 @@ def normalise(value: object, what: str = "a shape") -> IntTuple:
     raise LayoutError(
         f"{what} is made of integers, compile-time integers such as _16, and tuples, not {value!r}"
     )
+
+
+def rank(value: IntTuple, *path: int) -> int:
+    """Number of entries of a tuple (an integer has rank 1), at a path of indices."""
+    found = get(value, *path)
+    return len(found) if isinstance(found, tuple) else 1
+
+
+def depth(value: IntTuple, *path: int) -> int:
+    """0 for an integer, 1 + the deepest entry for a tuple; LayoutError for the empty tuple (ill-formed in C++)."""
+    found = get(value, *path)
+    if not isinstance(found, tuple):
+        return 0
+    if not found:
+        raise LayoutError("the empty tuple has no depth")
+    return 1 + max(depth(item) for item in found)
+
+
+def get(value: IntTuple, *path: int) -> IntTuple:
+    """The entry at a path of indices; index 0 of an integer is the integer itself, as in the headers.
+
+    >>> get(((16, 2), 5), 0, 1), get(7, 0, 0)
+    (2, 7)
+    """
+    for index in path:
+        if isinstance(value, tuple):
+            if not 0 <= index < len(value):
+                raise LayoutError(f"{show(value)} has no entry {index}")
+            value = value[index]
+        elif index != 0:
+            raise LayoutError(f"the integer {value} has no entry {index}")
+    return value
+
+
+def product(value: IntTuple) -> Leaf:
+    """Product of all leaves, compile-time only if every leaf is; `_1` for the empty tuple."""
+    total: Leaf = Static(1)
+    for leaf in leaves(value):
+        total = total * leaf
+    return total
+
+
+def largest(value: IntTuple) -> Leaf:
+    """The largest leaf, compile-time only if every leaf is."""
+    found = leaves(value)
+    if not found:
+        raise LayoutError("the empty tuple has no largest entry")
+    best = max(int(leaf) for leaf in found)
+    return Static(best) if all(isinstance(leaf, Static) for leaf in found) else best
+
+
+def add(left: IntTuple, right: IntTuple) -> IntTuple:
+    """Element-wise sum of two tuples of one form; a sum is compile-time when both leaves are.
+
+    >>> add((2, Static(3)), (2, Static(3)))
+    (4, _6)
+    """
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        if len(left) != len(right):
+            raise LayoutError(f"{show(left)} and {show(right)} have different ranks")
+        return tuple(add(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        raise LayoutError("a tuple and an integer cannot be added")
+    return left + right
 
 
 def leaves(value: IntTuple) -> tuple[Leaf, ...]:

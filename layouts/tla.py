@@ -14,7 +14,20 @@ import numpy as np
 
 from ._arrays import as_coordinates, divide, flatten_column_major, sum_terms
 from ._text import Scanner
-from .int_tuple import IntTuple, colex_terms, congruent, integers, modes, normalise, read, show, size
+from .int_tuple import (
+    IntTuple,
+    Leaf,
+    Static,
+    colex_terms,
+    congruent,
+    depth,
+    integers,
+    modes,
+    normalise,
+    read,
+    show,
+    size,
+)
 from .protocol import ArrayLike, IntArray, LayoutError
 
 UINT32 = 1 << 32
@@ -82,9 +95,9 @@ class TlaLayout:
         pairs = zip(integers(self.shape), integers(self.stride), strict=True)
         return 1 + sum(max(0, (extent - 1) * step) for extent, step in pairs) if self.size() else 0
 
-    def offset(self, coord: IntTuple) -> int:
+    def offset(self, coord: IntTuple, unsigned32: bool = False) -> int:
         """Element offset of one coordinate, nested, flat or linear: `crd2offset`."""
-        return crd2offset(coord, self.shape, self.stride)
+        return crd2offset(coord, self.shape, self.stride, unsigned32)
 
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """Element offsets `{"m": array}`, one coordinate array a top-level mode, or a single linear coordinate.
@@ -127,15 +140,6 @@ class TlaLayout:
         return str(self)
 
 
-def depth(value: IntTuple) -> int:
-    """0 for an integer, 1 + the deepest entry for a tuple; LayoutError for the empty tuple (ill-formed in C++)."""
-    if not isinstance(value, tuple):
-        return 0
-    if not value:
-        raise LayoutError("the empty tuple has no depth")
-    return 1 + max(depth(item) for item in value)
-
-
 def crd2offset(coord: IntTuple, shape: IntTuple, stride: IntTuple, unsigned32: bool = False) -> int:
     """Element offset of one coordinate, by the recursion of the headers.
 
@@ -170,6 +174,11 @@ def crd2offset(coord: IntTuple, shape: IntTuple, stride: IntTuple, unsigned32: b
         raise LayoutError(f"coordinate {show(coord)} is a tuple where the shape {show(shape)} is an integer")
     product = int(coord) * int(stride)
     return product % UINT32 if unsigned32 else product
+
+
+def packed_length(length: Leaf) -> TlaLayout:
+    """A vector of one length, `MakeLayout(len)`: `(len):(_1)`."""
+    return TlaLayout((length,), (Static(1),), (length,))
 
 
 def parse_tla(text: str) -> TlaLayout:

@@ -8,7 +8,7 @@ letter: order inside a fractal (z row-major, n column-major); second: order of t
 from __future__ import annotations
 
 from ._text import Scanner
-from .dtype import dtype_bits
+from .dtype import dtype_bits, lane_type
 from .int_tuple import IntTuple, Leaf, Static
 from .protocol import LayoutError
 from .tla import TlaLayout
@@ -54,10 +54,17 @@ def _divisor(b: Leaf) -> int:
 
 def element_bits(dtype: str | int) -> int:
     """Width in bits of a type name or a width; the tags need 4, 8, 16, 32 or 64."""
-    bits = dtype_bits(dtype) if isinstance(dtype, str) else int(dtype)
+    bits = dtype_bits(lane_type(dtype)) if isinstance(dtype, str) else int(dtype)
     if bits not in (4, 8, 16, 32, 64):
         raise LayoutError(f"layout tags need elements of 4, 8, 16, 32 or 64 bits, not {bits}")
     return bits
+
+
+def is_fp4(dtype: str | int) -> bool:
+    """Whether an element is a 4-bit float; a bare width of 4 counts as one."""
+    if not isinstance(dtype, str):
+        return dtype == 4
+    return dtype_bits(lane_type(dtype)) == 4 and "int" not in dtype and dtype[0] not in "isub"
 
 
 def from_tag(tag: str, rows: Leaf, cols: Leaf, dtype: str | int, arch: int = 2201) -> TlaLayout:
@@ -76,12 +83,12 @@ def from_tag(tag: str, rows: Leaf, cols: Leaf, dtype: str | int, arch: int = 220
     """
     bits = element_bits(dtype)
     c0, fractal = 256 // bits, 4096 // bits
+    packed = 2 if arch == 3510 and is_fp4(dtype) else 1
     r, c = int(rows), int(cols)
     one = Static(1)
     shape: IntTuple
     stride: IntTuple
     if tag in {"RowMajor", "ColumnMajor"}:
-        packed = 2 if bits == 4 and arch == 3510 else 1
         shape = (rows, cols)
         stride = (_up(c, packed), one) if tag == "RowMajor" else (one, _up(r, packed))
     elif tag == "VectorLayout":
