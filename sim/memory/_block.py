@@ -18,74 +18,95 @@ _STRIP = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Scratch:
-    """Preallocated vectors for blocks of up to BLOCK accesses with keys of one integer type."""
+class KeyPlan:
+    """How byte offsets become bank-major keys: bank (column) in the upper bits, row of the banks in the lower.
+
+    Offsets lose `shift` bits on their way into `dtype`. Then, for a power of two of columns, a rotation by `turn`
+    bits puts the column on top; `clear` bits below the unit are dropped before. Otherwise `turn` is 0 and the
+    key is put together by division. Two keys are of one bank when they differ below 1 << row_bits only.
+    """
 
     dtype: np.dtype[Any]
-    keys: NDArray[Any]
-    active: NDArray[Any]
-    spare: NDArray[Any]
-    rows: NDArray[np.int32]
-    units: NDArray[Any]
-    vectors: dict[str, NDArray[Any]]
+    shift: int
+    clear: int
+    turn: int
+    columns: int
+    row_bits: int
 
     @classmethod
-    def of(cls, dtype: np.dtype[Any]) -> Scratch:
+    def of(cls, rule: Rule, highest_offset: int) -> KeyPlan:
+        """The plan with the smallest type: uint16 up to 64 KiB of words, which halves the time of a sort."""
+        unit_bits, column_bits = rule.unit.bit_length() - 1, (rule.columns - 1).bit_length()
+        rotates = rule.columns & (rule.columns - 1) == 0
+        shift = 0 if rotates and highest_offset < 1 << 16 else unit_bits
+        for dtype in (np.dtype(np.uint16), np.dtype(np.uint32)):
+            bits = 8 * dtype.itemsize
+            row_bits = bits - column_bits
+            units = highest_offset >> shift
+            if units < 1 << bits and (rotates or units // rule.columns < 1 << row_bits):
+                break
+        else:
+            raise OverflowError(f"offset {highest_offset} with {rule.columns} columns of banks")
+        # Rules with the unit of a bank also count narrower accesses, whose offsets have bits below the unit.
+        clear = unit_bits if not shift and rule.unit == rule.bank_bytes else 0
+        turn = unit_bits - shift + column_bits if rotates else 0
+        return cls(dtype, shift, clear, turn, rule.columns, row_bits)
+
+
+class Scratch:
+    """Preallocated vectors for blocks of up to BLOCK accesses, by key type."""
+
+    def __init__(self) -> None:
         size = 4 * BLOCK
-        small = ("new", "same"), ("run", "most", "total")
-        vectors: dict[str, NDArray[Any]] = {name: np.empty(size, np.bool_) for name in small[0]}
-        vectors |= {name: np.empty(size, np.uint8) for name in small[1]}
-        vectors["differs"] = np.empty(size, dtype)
-        return cls(
-            dtype,
-            np.empty(32 * BLOCK, dtype),
-            np.empty(32 * BLOCK, dtype),
-            np.empty(size, dtype),
-            np.empty((_STRIP, 32), np.int32),
-            np.empty((_STRIP, 32), dtype),
-            vectors,
-        )
+        self.rows = np.empty((_STRIP, 32), np.int32)
+        self.small: dict[str, NDArray[Any]] = {name: np.empty(size, np.bool_) for name in ("new", "same")}
+        self.small |= {name: np.empty(size, np.uint8) for name in ("run", "most", "total")}
+        self._keys: dict[np.dtype[Any], tuple[NDArray[Any], ...]] = {}
+
+    def keys(self, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+        """Flat vectors of one type: keys and activity of 32 lanes, then a spare and a difference of 4 groups."""
+        if dtype not in self._keys:
+            self._keys[dtype] = tuple(np.empty(size * BLOCK, dtype) for size in (32, 32, 4, 4))
+        return self._keys[dtype]
 
 
-def key_type(highest_offset: int, rule: Rule) -> tuple[np.dtype[Any], int]:
-    """The smallest unsigned type that holds bank-major keys up to an offset, and the bits of the row in it."""
-    rows = highest_offset // rule.unit // rule.columns
-    row_bits = max(1, rows.bit_length())
-    bits = row_bits + (rule.columns - 1).bit_length()
-    return np.dtype(np.uint16 if bits <= 16 else np.uint32 if bits <= 32 else np.uint64), row_bits
-
-
-def load_units(
-    offsets: NDArray[np.int32], rows: NDArray[np.intp], unit: int, wires: NDArray[Any], scratch: Scratch
+def load_keys(
+    offsets: NDArray[np.int32], rows: NDArray[np.intp], plan: KeyPlan, wires: NDArray[Any], scratch: Scratch
 ) -> None:
-    """Offsets of the picked rows, in units, into `wires` of shape (lane in group, group, row)."""
+    """Keys of the picked rows into `wires` of shape (lane in group, slot of group, row)."""
     size, groups, count = wires.shape
-    shift = unit.bit_length() - 1
-    lanes = size * groups
+    halves = (2,) * (groups.bit_length() - 1)
     for start in range(0, count, _STRIP):
         stop = min(count, start + _STRIP)
-        strip, units = scratch.rows[: stop - start], scratch.units[: stop - start]
+        strip = scratch.rows[: stop - start]
         # Without "clip" NumPy would go through a copy of `out`, to leave it alone if an index were wrong.
         np.take(offsets, rows[start:stop], axis=0, out=strip, mode="clip")
-        np.right_shift(strip, shift, out=strip)
-        np.copyto(units, strip, casting="unsafe")
-        halves = (2,) * (groups.bit_length() - 1)
-        by_lane = units[:, :lanes].reshape(stop - start, *halves, size)
-        np.copyto(wires[:, :, start:stop].reshape(size, *halves, stop - start), by_lane.T)
+        if plan.shift:
+            np.right_shift(strip, plan.shift, out=strip)
+        by_lane = strip[:, : size * groups].reshape(stop - start, *halves, size).T
+        np.copyto(wires[:, :, start:stop].reshape(size, *halves, stop - start), by_lane, casting="unsafe")
+    _to_keys(wires, plan)
 
 
 def load_active(mask: NDArray[np.uint32], active: NDArray[Any]) -> None:
-    """All bits set where a lane is active, 0 where not, in the shape (lane in group, group, row)."""
+    """All bits set where a lane is active, 0 where not, in the shape (lane in group, slot of group, row)."""
     size, groups, _ = active.shape
-    dtype = active.dtype
-    part = 8 * dtype.itemsize
-    pieces = [(mask >> np.uint32(start)).astype(dtype) for start in range(0, 32, min(part, 32))]
+    bits = 8 * active.dtype.itemsize
+    pieces = [(mask >> np.uint32(start)).astype(active.dtype) for start in range(0, 32, bits)]
+    # The lane's bit is moved to the sign, then the sign is spread over all bits.
+    powers = np.left_shift(1, np.arange(bits - 1, -1, -1)).astype(active.dtype)
     for slot, group in enumerate(group_order(groups)):
         for lane in range(size):
             index = group * size + lane
-            np.bitwise_and(pieces[index // part], dtype.type(1 << index % part), out=active[lane, slot])
-    np.minimum(active, 1, out=active)
-    np.negative(active, out=active)
+            np.multiply(pieces[index // bits], powers[index % bits, None], out=active[lane, slot])
+    signed = active.view(np.dtype(f"i{active.dtype.itemsize}"))
+    np.right_shift(signed, bits - 1, out=signed)
+
+
+def occupied_groups(mask: NDArray[np.uint32], size: int, groups: int) -> NDArray[np.bool_]:
+    """(slot of group, row) whether a group of `size` lanes has an active lane."""
+    lanes = (1 << size) - 1
+    return np.stack([mask & np.uint32(lanes << group * size) != 0 for group in group_order(groups)])
 
 
 def group_order(groups: int) -> tuple[int, ...]:
@@ -100,36 +121,20 @@ def group_order(groups: int) -> tuple[int, ...]:
     return order
 
 
-def to_keys(units: NDArray[Any], columns: int, row_bits: int) -> None:
-    """Unit numbers to bank-major keys, in place: the bank (column) above, the row of the banks below."""
-    dtype = units.dtype
-    if columns & (columns - 1) == 0:
-        shift = columns.bit_length() - 1
-        rows = units >> dtype.type(shift)
-        np.bitwise_and(units, dtype.type(columns - 1), out=units)
-    else:
-        rows = units // dtype.type(columns)
-        np.subtract(units, rows * dtype.type(columns), out=units)
-    np.left_shift(units, dtype.type(row_bits), out=units)
-    np.bitwise_or(units, rows, out=units)
-
-
-def fill_inactive(keys: NDArray[Any], active: NDArray[Any]) -> NDArray[np.uint8]:
+def fill_inactive(keys: NDArray[Any], active: NDArray[Any], occupied: NDArray[np.bool_]) -> None:
     """Give inactive lanes the key of an active lane of their group, which changes no count, in place.
 
-    Returns (groups, rows) 1 where a group has an active lane. A group without one gets a key of the group that
-    it may be merged with, or else of the next larger one, so that merging adds nothing either.
+    A group without active lanes gets a key of the group that it may be merged with, or else of the next larger
+    one, so that merging adds nothing either.
     """
     np.bitwise_and(keys, active, out=keys)
     highest = np.maximum.reduce(keys, axis=0)
-    occupied = np.bitwise_or.reduce(active, axis=0) != 0
     if not occupied.all():
         _fill_empty_groups(highest, occupied)
     np.invert(active, out=active)
     np.bitwise_or(keys, active, out=keys)
     np.minimum(keys, highest, out=keys)
     np.invert(active, out=active)
-    return occupied.view(np.uint8)
 
 
 def _fill_empty_groups(highest: NDArray[Any], occupied: NDArray[np.bool_]) -> None:
@@ -140,3 +145,17 @@ def _fill_empty_groups(highest: NDArray[Any], occupied: NDArray[np.bool_]) -> No
     _fill_empty_groups(joined, occupied[:half] | occupied[half:])
     np.copyto(highest[:half], joined, where=~occupied[:half])
     np.copyto(highest[half:], joined, where=~occupied[half:])
+
+
+def _to_keys(wires: NDArray[Any], plan: KeyPlan) -> None:
+    kind = plan.dtype.type
+    if plan.clear:
+        np.bitwise_and(wires, kind((1 << 8 * plan.dtype.itemsize) - (1 << plan.clear)), out=wires)
+    if plan.turn:
+        rows = wires >> kind(plan.turn)
+        np.left_shift(wires, kind(8 * plan.dtype.itemsize - plan.turn), out=wires)
+    else:
+        rows = wires // kind(plan.columns)
+        np.subtract(wires, rows * kind(plan.columns), out=wires)
+        np.left_shift(wires, kind(plan.row_bits), out=wires)
+    np.bitwise_or(wires, rows, out=wires)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._block import Scratch, fill_inactive, load_active, load_units, to_keys
+from ._block import KeyPlan, Scratch, fill_inactive, load_active, load_keys, occupied_groups
 from ._network import different, sort_all
 from .rules import Rule
 
@@ -33,22 +33,22 @@ def count_lanes(
     rows: NDArray[np.intp],
     mask: NDArray[np.uint32],
     rule: Rule,
-    row_bits: int,
+    plan: KeyPlan,
     scratch: Scratch,
 ) -> LaneCounts:
-    """Counts of the picked rows, all of the atomic operation of `rule`; arguments as in `count_words`."""
+    """Counts of the picked rows, all counted by `rule`; `mask` holds the masks of the picked rows."""
     lanes, count = rule.operation.lanes, len(rows)
     size = min(rule.group, lanes)
     shape = (size, lanes // size, count)
-    keys = scratch.keys[: lanes * count].reshape(shape)
-    active = scratch.active[: lanes * count].reshape(shape)
-    load_units(offsets, rows, rule.unit, keys, scratch)
-    to_keys(keys, rule.columns, row_bits)
+    keys, active, spare, _ = scratch.keys(plan.dtype)
+    keys, active = keys[: lanes * count].reshape(shape), active[: lanes * count].reshape(shape)
+    load_keys(offsets, rows, plan, keys, scratch)
     load_active(mask, active)
-    occupied = fill_inactive(keys, active)
+    occupied = occupied_groups(mask, size, shape[1])
+    fill_inactive(keys, active, occupied)
     is_active = active != 0
-    banks = np.where(is_active, keys >> keys.dtype.type(row_bits), rule.columns)
-    banks = banks.astype(np.uint8 if rule.columns < 255 else np.uint16)
+    banks = np.where(is_active, keys >> plan.dtype.type(plan.row_bits), plan.dtype.type(rule.columns))
+    banks = banks.astype(np.uint8 if rule.columns < 256 else np.uint16)
     place = _place_in_bank(banks)
     turns = np.where(is_active, place + np.uint8(1), np.uint8(0)).max(axis=0)
     groups = occupied.sum(axis=0, dtype=np.int32)
@@ -62,8 +62,8 @@ def count_lanes(
         total = turns.sum(axis=0, dtype=np.int32)
         wavefronts, conflicts = rule.passes * total, total - groups
         ideal = rule.passes * fewest.sum(axis=0)
-    wires = sort_all(list(keys.reshape(size, -1)), scratch.spare, lanes)
-    units = different(wires, scratch.vectors) * (groups > 0)
+    wires = sort_all(list(keys.reshape(size, -1)), spare, lanes)
+    units = different(wires, scratch.small) * (groups > 0)
     return LaneCounts(wavefronts, conflicts, ideal, turns.max(axis=0), units)
 
 

@@ -9,6 +9,7 @@ of a warp are exactly these runs.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,20 +71,20 @@ def sort_all(wires: list[Vector], spare: Vector, lanes: int) -> list[Vector]:
 
 
 def most_in_a_bank(
-    wires: list[Vector], bank_step: int, scratch: dict[str, NDArray[Any]]
+    wires: list[Vector], bank_step: int, differs: Vector, small: dict[str, Vector]
 ) -> NDArray[np.uint8]:
     """The largest number of different keys of one bank in each row; keys are sorted and bank-major.
 
-    `bank_step` is a power of two: two keys are of one bank when they differ below it only.
-    Returns a view of scratch memory.
+    Two keys are of one bank when they differ below `bank_step`, a power of two, only. `differs` and `small` are
+    scratch memory, and so is the result.
     """
     size = len(wires[0])
-    differs, new, same = (scratch[name][:size] for name in ("differs", "new", "same"))
-    run, most = scratch["run"][:size], scratch["most"][:size]
+    differs = differs[:size]
+    new, same, run, most = (small[name][:size] for name in ("new", "same", "run", "most"))
     new_count, same_count = new.view(np.uint8), same.view(np.uint8)
     run.fill(1)
     most.fill(1)
-    for previous, wire in zip(wires, wires[1:], strict=False):
+    for previous, wire in pairwise(wires):
         np.bitwise_xor(wire, previous, out=differs)
         np.not_equal(differs, 0, out=new)
         np.less(differs, bank_step, out=same)
@@ -93,12 +94,12 @@ def most_in_a_bank(
     return most
 
 
-def different(wires: list[Vector], scratch: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """How many different keys each row holds; keys are sorted. Returns a view of scratch memory."""
+def different(wires: list[Vector], small: dict[str, Vector]) -> NDArray[np.uint8]:
+    """How many different keys each row holds; keys are sorted. The result is scratch memory."""
     size = len(wires[0])
-    new, total = scratch["new"][:size], scratch["total"][:size]
+    new, total = small["new"][:size], small["total"][:size]
     total.fill(1)
-    for previous, wire in zip(wires, wires[1:], strict=False):
+    for previous, wire in pairwise(wires):
         np.not_equal(wire, previous, out=new)
         np.add(total, new.view(np.uint8), out=total)
     return total

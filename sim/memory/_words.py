@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._block import Scratch, fill_inactive, load_active, load_units, to_keys
+from ._block import KeyPlan, Scratch, fill_inactive, load_active, load_keys, occupied_groups
 from ._network import comparators, different, merge_halves, most_in_a_bank, sort_wires
 from .rules import Rule
 
@@ -31,61 +31,57 @@ class WordCounts:
 def count_words(
     offsets: NDArray[np.int32],
     rows: NDArray[np.intp],
-    mask: NDArray[np.uint32],
-    full: bool,
+    mask: NDArray[np.uint32] | None,
     rule: Rule,
-    row_bits: int,
+    plan: KeyPlan,
     scratch: Scratch,
 ) -> WordCounts:
-    """Counts of the picked rows, all of the operation of `rule`.
+    """Counts of the picked rows, all counted by `rule`.
 
-    `mask` holds the masks of the picked rows, less lanes whose address is not used; `full` says that all of the
-    operation's lanes are active in every one of them.
+    `mask` holds the masks of the picked rows, less lanes whose address is not used; None when all of the
+    operation's lanes are active in every row.
     """
     lanes, count = rule.operation.lanes, len(rows)
     size = min(rule.group, lanes)
     shape = (size, lanes // size, count)
-    keys = scratch.keys[: lanes * count].reshape(shape)
-    active = None if full else scratch.active[: lanes * count].reshape(shape)
-    load_units(offsets, rows, rule.unit, keys, scratch)
-    to_keys(keys, rule.columns, row_bits)
+    keys, active, spare, differs = scratch.keys(plan.dtype)
+    keys = keys[: lanes * count].reshape(shape)
+    load_keys(offsets, rows, plan, keys, scratch)
     occupied = None
-    if active is not None:
+    if mask is not None:
+        active = active[: lanes * count].reshape(shape)
         load_active(mask, active)
-        occupied = fill_inactive(keys, active)
-    merged = _pairs_equal(keys, active, rule.distances)
+        occupied = occupied_groups(mask, size, shape[1])
+        fill_inactive(keys, active, occupied)
+    merged = _pairs_equal(keys, None if mask is None else active, rule.distances)
     wires = list(keys.reshape(size, -1))
-    spare = sort_wires(wires, scratch.spare[: len(wires[0])], comparators(size))
-    plain = _groups(wires, count, row_bits, occupied, scratch)
-    chosen = plain
-    target = min(rule.merged_group, lanes)
+    spare = sort_wires(wires, spare[: len(wires[0])], comparators(size))
+
+    def groups(occupied: NDArray[np.bool_] | None) -> tuple[NDArray[Any], ...]:
+        ways = most_in_a_bank(wires, 1 << plan.row_bits, differs, scratch.small).reshape(-1, count)
+        return _over_groups(ways, occupied)
+
+    plain = chosen = groups(occupied)
     while len(wires) < lanes:
         wires, spare = merge_halves(wires, spare)
         if occupied is not None:
             occupied = occupied[: len(occupied) // 2] | occupied[len(occupied) // 2 :]
-        if len(wires) == target and merged.any():
-            joined = _groups(wires, count, row_bits, occupied, scratch)
+        if len(wires) == rule.merged_group and merged.any():
+            joined = groups(occupied)
             chosen = tuple(np.where(merged, one, other) for one, other in zip(joined, plain, strict=True))
-    units = different(wires, scratch.vectors)
-    if occupied is not None:
-        units = units * occupied[0]
-    wavefronts, groups, ways = chosen
-    return WordCounts(wavefronts, groups, ways, units, merged)
+    units = different(wires, scratch.small)
+    wavefronts, served, ways = chosen
+    return WordCounts(wavefronts, served, ways, units if occupied is None else units * occupied[0], merged)
 
 
-def _groups(
-    wires: list[NDArray[Any]], count: int, row_bits: int, occupied: NDArray[np.uint8] | None, scratch: Scratch
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Sum of n(G), groups served, largest n(G) of each row."""
-    ways = most_in_a_bank(wires, 1 << row_bits, scratch.vectors).reshape(-1, count)
+def _over_groups(ways: NDArray[Any], occupied: NDArray[np.bool_] | None) -> tuple[NDArray[Any], ...]:
+    """Sum of n(G), groups served and largest n(G) of each row, from n(G) of shape (group, row)."""
     if occupied is None:
-        groups = np.full(count, len(ways), dtype=np.uint8)
+        served = np.full(ways.shape[1], len(ways), dtype=np.uint8)
     else:
         ways = ways * occupied
-        groups = np.add.reduce(occupied, axis=0, dtype=np.uint8)
-    if len(ways) == 1:
-        return ways[0].copy(), groups, ways[0].copy()
-    return np.add.reduce(ways, axis=0, dtype=np.uint8), groups, np.maximum.reduce(ways, axis=0)
+        served = np.add.reduce(occupied, axis=0, dtype=np.uint8)
+    return np.add.reduce(ways, axis=0, dtype=np.uint8), served, np.maximum.reduce(ways, axis=0)
 
 
 def _pairs_equal(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..chip import Chip, load_chip
-from ._block import BLOCK, Scratch, key_type
+from ._block import BLOCK, KeyPlan, Scratch
 from ._general import count_general
 from ._lanes import count_lanes
 from ._words import count_words
@@ -69,14 +69,14 @@ def count_trace(trace: Trace, chip: str | Path | Chip = "h200") -> Counts:
     """
     machine = load_chip(chip)
     found = _Found.empty(len(trace))
-    for code, rows, full in _by_kind(trace):
-        rule = rule_for(machine, code)
+    highest, scratch = int(trace.offsets.max(initial=0)), Scratch()
+    for rule, rows, full in _by_rule(trace, machine):
         if rule.status == "unknown":
             found.unknown(rows)
         elif not _is_fast(rule):
             _general(trace, rule, rows, found)
         else:
-            _fast(trace, rule, rows, full, found)
+            _fast(trace, rule, rows, full, highest, scratch, found)
     return Counts(machine, trace.kind, *(found.columns[name] for name in _COLUMNS), found.merged)
 
 
@@ -97,21 +97,32 @@ class _Found:
 
     def put(self, rows: NDArray[np.intp], *values: NDArray[Any]) -> None:
         for column, value in zip(self.columns.values(), values, strict=True):
-            column[rows] = value
+            column[rows] = value.astype(np.int32, copy=False)
 
 
-def _by_kind(trace: Trace) -> list[tuple[int, NDArray[np.intp], bool]]:
-    """Code, row numbers and whether all lanes are active, for every kind in the trace."""
+def _by_rule(trace: Trace, chip: Chip) -> list[tuple[Rule, NDArray[np.intp], bool]]:
+    """Row numbers by the rule that counts them, and whether all lanes of those rows are active."""
+    present = np.flatnonzero(np.bincount(trace.kind, minlength=len(OPERATIONS))).tolist()
+    rules = {rule.alike: rule for rule in (rule_for(chip, code) for code in present)}
+    number = {alike: index for index, alike in enumerate(rules)}
+    table = np.zeros(len(OPERATIONS), dtype=np.uint8)
+    for code in present:
+        table[code] = 2 * number[rule_for(chip, code).alike]
     defaults = np.array([kind.default_mask for kind in OPERATIONS], dtype=np.uint32)[trace.kind]
     partial = (trace.mask & defaults) != defaults
-    # Codes stay below 64, so kind and partial fit into a byte, which NumPy sorts by counting.
-    label = trace.kind * np.uint8(2) + partial
+    # Rule and partial fit into a byte, which NumPy sorts by counting.
+    label = table[trace.kind] + partial
     order = np.argsort(label, kind="stable")
-    ends = np.cumsum(np.bincount(label, minlength=2 * len(OPERATIONS))).tolist()
-    starts = [0, *ends[:-1]]
+    ends = np.cumsum(np.bincount(label, minlength=2 * len(rules))).tolist()
     return [
-        (index // 2, order[start:end], index % 2 == 0)
-        for index, (start, end) in enumerate(zip(starts, ends, strict=True))
+        (rule, order[start:end], full)
+        for rule, full, start, end in zip(
+            [rule for rule in rules.values() for _ in range(2)],
+            [True, False] * len(rules),
+            [0, *ends[:-1]],
+            ends,
+            strict=True,
+        )
         if end > start
     ]
 
@@ -123,21 +134,29 @@ def _is_fast(rule: Rule) -> bool:
     )
 
 
-def _fast(trace: Trace, rule: Rule, rows: NDArray[np.intp], full: bool, found: _Found) -> None:
+def _fast(
+    trace: Trace,
+    rule: Rule,
+    rows: NDArray[np.intp],
+    full: bool,
+    highest: int,
+    scratch: Scratch,
+    found: _Found,
+) -> None:
     words = rule.operation.serves == "words"
-    dtype, row_bits = key_type(int(trace.offsets.max()), rule)
-    scratch = Scratch.of(dtype)
+    plan = KeyPlan.of(rule, highest)
     used = np.uint32(rule.operation.default_mask)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         mask = trace.mask[block] & used
-        if words:
-            counts = count_words(trace.offsets, block, mask, full, rule, row_bits, scratch)
+        if rule.operation.serves == "words":
+            counts = count_words(trace.offsets, block, None if full else mask, rule, plan, scratch)
             ideal = counts.groups
             conflicts = counts.wavefronts - ideal
-            found.merged[block] = counts.merged
+            if rule.distances:
+                found.merged[block] = counts.merged
         else:
-            counts = count_lanes(trace.offsets, block, mask, rule, row_bits, scratch)
+            counts = count_lanes(trace.offsets, block, mask, rule, plan, scratch)
             ideal, conflicts = counts.ideal, counts.conflicts
         floor = -(-(counts.units.astype(np.int32) * rule.unit_words) // rule.banks)
         found.put(block, counts.wavefronts, conflicts, ideal, floor, counts.ways)

@@ -71,6 +71,21 @@ class Rule:
         return self.unit // self.bank_bytes
 
     @property
+    def alike(self) -> tuple[object, ...]:
+        """Equal for operations that are counted in the same way, such as `sts.32` and `lds.u8`."""
+        kind = self.operation
+        return (
+            self.status == "unknown",
+            kind.serves,
+            kind.lanes,
+            self.unit,
+            self.group,
+            self.merged_group,
+            self.distances,
+            self.passes,
+        )
+
+    @property
     def columns(self) -> int:
         """Units in one row of all banks; 0 when a row is no whole number of units (banks not a power of 2)."""
         row = self.banks * self.bank_bytes
