@@ -1,1 +1,37 @@
-"""Time: a discrete-event model of the shared-memory path of one SM."""
+"""Time: a discrete-event model of the shared-memory path of one SM, on SimPy.
+
+The mechanism, each part in a file of its own: `issue` (which warp of a partition issues), `port` (the queue of a
+partition and the transfer of registers), `slots` (which partition's access comes next), `lanes` (service, one
+wavefront a cycle), `returns` (results come back), `barrier`. `machine` puts them together, `clock` says in which order
+the work of one cycle is done.
+"""
+
+from .clock import BOUNDARY, EVENT, GRANT, ISSUE, NEVER, SERVICE, Clock, Stage
+from .errors import CycleLimitError, DeadlockError, EngineError
+from .machine import Agent, Machine
+from .record import Issued
+from .simulate import Simulation, simulate
+from .timing import Timing, timing_of
+from .usage import Usage
+
+__all__ = [
+    "BOUNDARY",
+    "EVENT",
+    "GRANT",
+    "ISSUE",
+    "NEVER",
+    "SERVICE",
+    "Agent",
+    "Clock",
+    "CycleLimitError",
+    "DeadlockError",
+    "EngineError",
+    "Issued",
+    "Machine",
+    "Simulation",
+    "Stage",
+    "Timing",
+    "Usage",
+    "simulate",
+    "timing_of",
+]

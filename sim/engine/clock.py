@@ -18,11 +18,21 @@ from abc import ABC, abstractmethod
 import simpy
 from simpy.events import Event
 
-__all__ = ["BOUNDARY", "EVENT", "GRANT", "ISSUE", "NEVER", "SERVICE", "Stage"]
+__all__ = ["BOUNDARY", "EVENT", "Clock", "GRANT", "ISSUE", "NEVER", "SERVICE", "Stage"]
 
 EVENT, SERVICE, GRANT, ISSUE, BOUNDARY = 0, 1, 2, 4, 9
 NEVER = 1 << 60
 """A cycle that no simulation reaches: "not known when"."""
+
+
+class Clock(simpy.Environment):
+    """SimPy's environment with cycles as whole numbers."""
+
+    @property
+    def scheduled(self) -> int:
+        """Number of events scheduled so far."""
+        # SimPy numbers its events with an itertools.count, whose repr is the one way to look without taking
+        return int(repr(self._eid).removeprefix("count(").removesuffix(")"))
 
 
 class Stage(ABC):
@@ -53,8 +63,8 @@ class Stage(ABC):
 
     def _fire(self, event: Event) -> None:
         event.callbacks = self._again
-        now: int = self.env.now  # pyright: ignore[reportAssignmentType]
-        if now != self.at:
+        now = self.at
+        if now != self.env.now:
             return
         upcoming = self.at = self.act(now)
         if upcoming < NEVER:

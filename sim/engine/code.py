@@ -5,7 +5,7 @@ All counting happens here, once a program and before any time passes; the engine
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,6 +105,13 @@ class Run:
 
     first: Op
     trips: int
+
+    def ops(self) -> Iterator[Op]:
+        """Its instructions in order, once."""
+        op: Op | None = self.first
+        while op is not None:
+            yield op
+            op = op.next
 
 
 def compile_program(program: Program, chip: Chip, timing: Timing) -> tuple[tuple[Run, ...], ...]:

@@ -116,20 +116,22 @@ class Issue(Stage):
         """The warp issues its next instruction at `now`."""
         op = warp.op
         assert op is not None
+        recorder = self.recorder
+        if recorder is not None:
+            recorder.issued(warp, op, now)
         if now != warp.ready:
             self._waited(warp, now)
-        access = None
         if op.plain:
             partition.free[op.unit] = now + op.hold
         elif op.memory:
             access = partition.port.accept(warp, op, now)
+            if recorder is not None:
+                recorder.accessed(access)
         elif op.kind is Kind.BARRIER:
             self.barrier.arrive(warp, now)
         else:
             partition.free[op.unit] = now + op.hold
             partition.port.steal(now, op.steal)
-        if self.recorder is not None:
-            self.recorder.issued(warp, op, access, now)
         following = op.next
         if following is None:
             ready = self._turn(partition, warp, op, now)

@@ -25,11 +25,10 @@ class Lanes(Stage):
     eligible and whose warp is not in the other lane. If the window holds only instructions of the warp in service,
     the lane stays empty although others wait behind.
 
-    Other users of the data path derive from this class: `duration` says how long an instruction stays, `postpone`
-    makes a stay that has begun longer (set `early` to False then, so that no result is sent ahead of its time).
+    Other users of the data path take it with `postpone`, which makes a stay that has begun longer (set `early` to False then, so that no result is sent ahead of its time).
     """
 
-    __slots__ = ("early", "fifo", "number", "ports", "returns", "serving", "slots", "timing", "until")
+    __slots__ = ("early", "fifo", "number", "ports", "returns", "serving", "slots", "timing", "until", "window")
 
     slots: Slots
     returns: Returns
@@ -38,6 +37,7 @@ class Lanes(Stage):
         super().__init__(env, SERVICE)
         self.timing = timing
         self.ports = ports
+        self.window = timing.window
         self.number = timing.wavefront
         """Lanes: as many as cycles from one wavefront of a lane to its next, so that one moves every cycle."""
         self.fifo: list[Access] = []
@@ -67,10 +67,6 @@ class Lanes(Stage):
             if earliest < self.at:
                 self._look(earliest)
 
-    def duration(self, access: Access, lane: int, now: int) -> int:
-        """Cycles from the first wavefront until the lane is free again."""
-        return self.number * access.op.wavefronts
-
     def postpone(self, lane: int, cycles: int) -> None:
         """Something else takes the data path from the instruction in this lane for some cycles."""
         access = self.serving[lane]
@@ -84,9 +80,49 @@ class Lanes(Stage):
         if self.until[lane] <= now:
             if self.serving[lane] is not None:
                 self._finish(lane)
-            if self.fifo:
-                self._take(lane, now)
+            passed: list[Warp] | None = None
+            for place, access in enumerate(self.fifo):
+                if place == self.window:
+                    break
+                warp = access.warp
+                if warp.lane_until > now:
+                    continue
+                if access.eligible > now:
+                    passed = [warp] if passed is None else [*passed, warp]
+                elif passed is None or warp not in passed:
+                    self._take(place, access, lane, now)
+                    break
         return self._next(now)
+
+    def _take(self, place: int, access: Access, lane: int, now: int) -> None:
+        """The instruction at this place of the waiting line starts service, another one comes into the window."""
+        fifo = self.fifo
+        del fifo[place]
+        if len(fifo) >= self.window:
+            entering = fifo[self.window - 1]
+            earliest = now + self.timing.window_enter
+            if entering.eligible < earliest:
+                entering.eligible = earliest
+        op = access.op
+        warp = access.warp
+        access.started = now
+        self.until[lane] = warp.lane_until = until = now + self.number * op.wavefronts
+        self.slots.started(self.ports[warp.partition], op.data, now)
+        if not self.early:
+            self.serving[lane] = access
+            return
+        access.served = served = until - self.number
+        if op.store:
+            return
+        if served > now:
+            self.serving[lane] = access
+            return
+        # A single wavefront: nothing that starts later can end before, so its result may be sent at once, after
+        # what ended before it in another lane.
+        for other, earlier in enumerate(self.serving):
+            if earlier is not None and self.until[other] - self.number < now:
+                self._finish(other)
+        self.returns.served(access, served)
 
     def _finish(self, lane: int) -> None:
         access = self.serving[lane]
@@ -94,50 +130,6 @@ class Lanes(Stage):
         self.serving[lane] = None
         access.served = self.until[lane] - self.number
         self.returns.served(access, access.served)
-
-    def _take(self, lane: int, now: int) -> None:
-        fifo = self.fifo
-        window = self.timing.window
-        passed: list[Warp] | None = None
-        for place, access in enumerate(fifo):
-            if place == window:
-                return
-            warp = access.warp
-            if warp.lane_until > now:
-                continue
-            if access.eligible > now:
-                passed = [warp] if passed is None else [*passed, warp]
-                continue
-            if passed is not None and warp in passed:
-                continue
-            del fifo[place]
-            self._start(access, lane, now)
-            if len(fifo) >= window:
-                entering = fifo[window - 1]
-                earliest = now + self.timing.window_enter
-                if entering.eligible < earliest:
-                    entering.eligible = earliest
-            return
-
-    def _start(self, access: Access, lane: int, now: int) -> None:
-        op = access.op
-        access.started = now
-        self.until[lane] = access.warp.lane_until = until = now + self.duration(access, lane, now)
-        self.slots.started(self.ports[access.warp.partition], op.data, now)
-        if self.early:
-            access.served = served = until - self.number
-            if op.store:
-                return
-        else:
-            served = NEVER
-        self.serving[lane] = access
-        if served == now:
-            # A single wavefront: nothing that starts later can end before, so its result may be sent at once,
-            # after what ended before it in another lane.
-            for other in range(self.number):
-                if self.serving[other] is not None and self.until[other] - self.number < now:
-                    self._finish(other)
-            self._finish(lane)
 
     def _next(self, now: int) -> int:
         """The next cycle at which an instruction ends or may be taken."""
@@ -151,7 +143,7 @@ class Lanes(Stage):
         fifo = self.fifo
         if fifo:
             earliest = NEVER
-            for access in fifo[: self.timing.window]:
+            for access in fifo[: self.window]:
                 at = access.eligible
                 free = access.warp.lane_until
                 if free > at:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import simpy
-
 from ..program import Program
 from .barrier import Barrier
-from .clock import NEVER
+from .clock import NEVER, Clock
 from .code import Run
 from .errors import CycleLimitError, DeadlockError
 from .issue import Issue
@@ -58,7 +56,7 @@ class Machine:
     ) -> None:
         self.program = program
         self.timing = timing
-        self.env = env = simpy.Environment()
+        self.env = env = Clock()
         self.ports = [Port(env, timing, number) for number in range(timing.partitions)]
         self.partitions = [Partition(port.number, port) for port in self.ports]
         self.slots = Slots(env, timing, self.ports)
@@ -111,6 +109,11 @@ class Machine:
         if limit is not None and self.env.peek() < NEVER:
             raise CycleLimitError(self.program.name, limit, waiting)
         raise DeadlockError(self.program.name, self.last_cycle, waiting)
+
+    @property
+    def events(self) -> int:
+        """SimPy events so far (its counter gives the next number to whoever asks)."""
+        return self.env.scheduled
 
     @property
     def last_cycle(self) -> int:

@@ -74,10 +74,7 @@ class Warp:
     def ops(self) -> Iterator[Op]:
         """Every instruction of its code, once."""
         for run in self.runs:
-            op: Op | None = run.first
-            while op is not None:
-                yield op
-                op = op.next
+            yield from run.ops()
 
     def arm(self) -> None:
         """Set `when` from the stall count, the scoreboards that the next instruction waits for and the barrier."""
