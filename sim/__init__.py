@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .chip import Chip, ChipError, Constant, chip_names, load_chip
-    from .memory import AccessError, Counts, Operation, Trace, count, count_trace, explain, parse_op
+    from .memory import (
+        AccessError,
+        Counts,
+        Operation,
+        Trace,
+        Witness,
+        bank_words,
+        broadcast_lanes,
+        count,
+        count_trace,
+        explain,
+        parse_op,
+    )
     from .results import Column, Picture, RunResult, Table
 
 __all__ = [
@@ -25,6 +37,9 @@ __all__ = [
     "RunResult",
     "Table",
     "Trace",
+    "Witness",
+    "bank_words",
+    "broadcast_lanes",
     "chip_names",
     "count",
     "count_trace",

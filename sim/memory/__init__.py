@@ -6,9 +6,33 @@ in `rules.py`, the figures in the chip files.
 
 from .batch import count, count_trace
 from .counts import Counts
+from .detail import bank_words, broadcast_lanes, dense_phases
 from .errors import AccessError
 from .ops import OPERATIONS, Operation
 from .spelling import parse_op
+from .timing import issue_cycles, latency_cycles, throughput_cycles
 from .trace import Trace
+from .witness import BankUse, Merge, Phase, Witness, WordUse, explain
 
-__all__ = ["OPERATIONS", "AccessError", "Counts", "Operation", "Trace", "count", "count_trace", "parse_op"]
+__all__ = [
+    "OPERATIONS",
+    "AccessError",
+    "BankUse",
+    "Counts",
+    "Merge",
+    "Operation",
+    "Phase",
+    "Trace",
+    "Witness",
+    "WordUse",
+    "bank_words",
+    "broadcast_lanes",
+    "count",
+    "count_trace",
+    "dense_phases",
+    "explain",
+    "issue_cycles",
+    "latency_cycles",
+    "parse_op",
+    "throughput_cycles",
+]

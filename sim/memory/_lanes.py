@@ -46,11 +46,13 @@ def count_lanes(
     load_active(mask, active)
     occupied = occupied_groups(mask, size, shape[1])
     fill_inactive(keys, active, occupied)
-    is_active = active != 0
-    banks = np.where(is_active, keys >> plan.dtype.type(plan.row_bits), plan.dtype.type(rule.columns))
-    banks = banks.astype(np.uint8 if rule.columns < 256 else np.uint16)
+    is_active = (active != 0).view(np.uint8)
+    # Inactive lanes get banks that do not exist, above all others.
+    small = np.uint8 if rule.columns <= 128 else np.uint16
+    banks = (keys >> plan.dtype.type(plan.row_bits)).astype(small)
+    banks |= ~active.astype(small) & small(1 << 8 * small().itemsize - 1)
     place = _place_in_bank(banks)
-    turns = np.where(is_active, place + np.uint8(1), np.uint8(0)).max(axis=0)
+    turns = ((place + np.uint8(1)) * is_active).max(axis=0)
     groups = occupied.sum(axis=0, dtype=np.int32)
     # With fewer banks than active lanes even the best addresses share banks.
     fewest = -(-is_active.sum(axis=0, dtype=np.int32) // rule.columns)
@@ -79,7 +81,7 @@ def _place_in_bank(banks: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _loads_of_the_loop(
-    keys: NDArray[Any], banks: NDArray[Any], place: NDArray[np.uint8], active: NDArray[np.bool_]
+    keys: NDArray[Any], banks: NDArray[Any], place: NDArray[np.uint8], active: NDArray[np.uint8]
 ) -> NDArray[np.int32]:
     """Wavefronts of the loads of a float add loop: the sum over the rounds of n(lanes that are left).
 
@@ -87,17 +89,26 @@ def _loads_of_the_loop(
     counts in a round when its last lane is left, so a lane sees as many words in its bank as there are last
     lanes from itself on; n of round r is the largest such number over the lanes with place r.
     """
-    again = np.zeros(keys.shape, dtype=np.bool_)
-    for distance in range(1, len(keys)):
-        same = (keys[distance:] == keys[:-distance]) & (banks[distance:] == banks[:-distance])
-        again[:-distance] |= same
-    last = active & ~again
+    lanes = len(keys)
+    scratch, other = np.empty((2, *banks.shape), dtype=np.bool_)
+    last = active.view(np.bool_).copy()
+    for distance in range(1, lanes):
+        same, same_bank = scratch[distance:], other[distance:]
+        np.equal(keys[distance:], keys[:-distance], out=same)
+        np.equal(banks[distance:], banks[:-distance], out=same_bank)
+        np.logical_and(same, same_bank, out=same)
+        np.greater(last[:-distance], same, out=last[:-distance])
     words = last.astype(np.uint8)
-    for distance in range(1, len(keys)):
-        seen = (banks[distance:] == banks[:-distance]) & last[distance:]
-        words[:-distance] += seen.view(np.uint8)
+    for distance in range(1, lanes):
+        seen = scratch[distance:]
+        np.equal(banks[distance:], banks[:-distance], out=seen)
+        np.logical_and(seen, last[distance:], out=seen)
+        np.add(words[:-distance], seen.view(np.uint8), out=words[:-distance])
     words *= active
     loads = np.zeros(keys.shape[1:], dtype=np.int32)
-    for round_ in range(len(keys)):
-        loads += np.where(place == round_, words, np.uint8(0)).max(axis=0)
+    for round_ in range(lanes):
+        np.equal(place, np.uint8(round_), out=scratch)
+        np.multiply(scratch.view(np.uint8), words, out=other.view(np.uint8))
+        # Place r needs r lanes before it.
+        loads += other.view(np.uint8)[round_:].max(axis=0)
     return loads.sum(axis=0, dtype=np.int32)

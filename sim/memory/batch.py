@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..chip import Chip, load_chip
 from ._block import BLOCK, KeyPlan, Scratch
 from ._general import count_general
+from ._inputs import bits
 from ._lanes import count_lanes
 from ._words import count_words
 from .counts import Counts
 from .ops import OPERATIONS, Operation
 from .rules import Rule, rule_for
-from .trace import Trace, bits
+from .trace import Trace
 
 __all__ = ["CAPACITY", "count", "count_trace"]
 
@@ -77,7 +78,7 @@ def count_trace(trace: Trace, chip: str | Path | Chip = "h200") -> Counts:
             _general(trace, rule, rows, found)
         else:
             _fast(trace, rule, rows, full, highest, scratch, found)
-    return Counts(machine, trace.kind, *(found.columns[name] for name in _COLUMNS), found.merged)
+    return found.counts(trace, machine)
 
 
 class _Found:
@@ -90,6 +91,10 @@ class _Found:
     @classmethod
     def empty(cls, count: int) -> _Found:
         return cls({name: np.zeros(count, np.int32) for name in _COLUMNS}, np.zeros(count, np.bool_))
+
+    def counts(self, trace: Trace, chip: Chip) -> Counts:
+        waves, conflicts, ideal, floor, ways = self.columns.values()
+        return Counts(chip, trace.kind, waves, conflicts, ideal, floor, ways, self.merged)
 
     def unknown(self, rows: NDArray[np.intp]) -> None:
         for column in self.columns.values():
@@ -143,7 +148,6 @@ def _fast(
     scratch: Scratch,
     found: _Found,
 ) -> None:
-    words = rule.operation.serves == "words"
     plan = KeyPlan.of(rule, highest)
     used = np.uint32(rule.operation.default_mask)
     for start in range(0, len(rows), BLOCK):

@@ -193,7 +193,7 @@ def _check(chip: Chip, rule: Rule) -> None:
         raise ChipError(
             f"chip {chip.name}: a merged group of {rule.merged_group} lanes is smaller than a group of {rule.group}"
         )
-    if any(not isinstance(distance, int) or not 1 <= distance <= 31 for distance in rule.distances):
+    if any(distance not in range(1, 32) for distance in rule.distances):
         raise ChipError(
             f"chip {chip.name}: merge distances {list(rule.distances)} are not within 1 to 31 lanes"
         )

@@ -16,7 +16,7 @@ _TYPES = _INTEGERS | _FLOATS
 _BITS = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 # Words that change neither the addresses nor the way of being served.
 _NOISE = frozenset(
-    (
+    [
         "shared",
         "shared::cta",
         "sync",
@@ -27,9 +27,9 @@ _NOISE = frozenset(
         "acquire",
         "release",
         "acq_rel",
-    )
-    + ("cta", "gpu", "cluster", "sys", "m8n8", "m88", "u", "cast", "spin", "popc", "e")
-)
+    ]
+    # (of SASS from "u" on)
+).union(["cta", "gpu", "cluster", "sys", "m8n8", "m88", "u", "cast", "spin", "popc", "e"])
 
 
 @lru_cache(maxsize=4096)

@@ -33,10 +33,11 @@ def latency_cycles(
     >>> float(count([4 * lane for lane in range(32)]).latency_cycles[0])
     28.0
     """
-    codes, waves, paired = np.broadcast_arrays(kind, wavefronts, merged)
+    codes, waves, paired = (np.asarray(column) for column in np.broadcast_arrays(kind, wavefronts, merged))
+    present: list[int] = np.unique(codes).tolist()
     group = _LATENCY + ("chase" if chase else "chain")
     base = np.full((len(OPERATIONS), 2), np.nan)
-    for code in np.unique(codes).tolist():
+    for code in present:
         name = OPERATIONS[code].latency
         if name is not None:
             base[code, 0] = _known(chip, f"{group}.{name}")
