@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 import simpy
 from simpy.events import Event
 
-__all__ = ["BOUNDARY", "EVENT", "Clock", "GRANT", "ISSUE", "NEVER", "SERVICE", "Stage"]
+__all__ = ["BOUNDARY", "EVENT", "GRANT", "ISSUE", "NEVER", "SERVICE", "Clock", "Stage"]
 
 EVENT, SERVICE, GRANT, ISSUE, BOUNDARY = 0, 1, 2, 4, 9
 NEVER = 1 << 60

@@ -25,10 +25,22 @@ class Lanes(Stage):
     eligible and whose warp is not in the other lane. If the window holds only instructions of the warp in service,
     the lane stays empty although others wait behind.
 
-    Other users of the data path take it with `postpone`, which makes a stay that has begun longer (set `early` to False then, so that no result is sent ahead of its time).
+    Other users of the data path take it with `postpone`, which makes a stay that has begun longer. They set `early`
+    to False, so that no result is sent ahead of its time.
     """
 
-    __slots__ = ("early", "fifo", "number", "ports", "returns", "serving", "slots", "timing", "until", "window")
+    __slots__ = (
+        "early",
+        "fifo",
+        "number",
+        "ports",
+        "returns",
+        "serving",
+        "slots",
+        "timing",
+        "until",
+        "window",
+    )
 
     slots: Slots
     returns: Returns

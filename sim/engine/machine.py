@@ -121,9 +121,12 @@ class Machine:
         ends = [max(warp.ready, warp.end, *warp.release) for warp in self.warps if warp.start >= 0]
         return max(ends, default=0)
 
-    def ends(self) -> list[int]:
-        """End of each warp in cycles, -1 for idle ones: its last issue and all its scoreboards at zero."""
-        return [max(warp.end, *warp.release) if warp.start >= 0 else -1 for warp in self.warps]
+    def ends(self, skipped: int = 0) -> tuple[int, ...]:
+        """End of each warp in cycles, -1 for idle ones: its last issue and all its scoreboards at zero.
+
+        `skipped` cycles were extrapolated beside the clock.
+        """
+        return tuple(skipped + max(warp.end, *warp.release) if warp.start >= 0 else -1 for warp in self.warps)
 
 
 def _warps(program: Program, code: Sequence[tuple[Run, ...]], timing: Timing) -> list[Warp]:

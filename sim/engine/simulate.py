@@ -75,8 +75,8 @@ def simulate(
     steady = Steady(machine) if fast and not timeline else None
     machine.run(limit)
     skipped = steady.skipped_cycles if steady else 0
-    ends = tuple(end + skipped if end >= 0 else -1 for end in machine.ends())
-    cycles = max(ends, default=-1) + timing.overhead if any(end >= 0 for end in ends) else 0
+    ends = machine.ends(skipped)
+    cycles = max(ends) + timing.overhead if max(ends) >= 0 else 0
     stalls = {name: machine.issue.stalls[reason] for reason, name in STALL_REASONS.items()}
     usage = usage_of(machine, cycles)
     status, assumptions = _standing(machine_chip)

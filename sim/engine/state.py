@@ -102,7 +102,19 @@ class Warp:
 class Access:
     """A memory instruction in flight, from its issue to the end of its service; all times in cycles."""
 
-    __slots__ = ("eligible", "granted", "issued", "key", "op", "returned", "sent", "served", "started", "trip", "warp")
+    __slots__ = (
+        "eligible",
+        "granted",
+        "issued",
+        "key",
+        "op",
+        "returned",
+        "sent",
+        "served",
+        "started",
+        "trip",
+        "warp",
+    )
 
     granted: int
     """A slot was granted and the transfer of the registers began."""

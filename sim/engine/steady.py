@@ -94,6 +94,9 @@ class Steady(Stage):
                 self.skipped_instructions += periods * step * sum(1 for _ in warp.runs[warp.run].ops())
             elif warp.running:
                 warp.ready -= cycles  # it waits all the while, and its wait is summed when it ends
+            else:
+                warp.end -= cycles  # it ended before; the skipped cycles are added to every end afterwards
+                warp.release = [release - cycles for release in warp.release]
         _add(machine, [periods * (after - was) for after, was in zip(here.sums, before.sums, strict=True)])
         self.seen.clear()
 

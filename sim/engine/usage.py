@@ -71,7 +71,13 @@ def usage_of(machine: Machine, cycles: int) -> tuple[Usage, ...]:
         of = f"of partition {number}"
         rows += [
             Usage(f"issue slot {of}", sums["instructions"], cycles, sums["instructions"], "instructions"),
-            Usage(f"integer unit {of}", sums["ALU"], cycles, sums["ALU"] // timing.hold[Kind.ALU], "instructions"),
+            Usage(
+                f"integer unit {of}",
+                sums["ALU"],
+                cycles,
+                sums["ALU"] // timing.hold[Kind.ALU],
+                "instructions",
+            ),
             Usage(
                 f"multiply-add unit {of}",
                 sums["IMAD"],
@@ -87,9 +93,19 @@ def usage_of(machine: Machine, cycles: int) -> tuple[Usage, ...]:
                 "instructions",
             ),
             Usage(
-                f"memory port {of}", sums["transfer"] + partition.port.stolen, cycles, sums["accesses"], "accesses"
+                f"memory port {of}",
+                sums["transfer"] + partition.port.stolen,
+                cycles,
+                sums["accesses"],
+                "accesses",
             ),
-            Usage(f"return port {of}", machine.returns.busy[number], cycles, machine.returns.busy[number], "cycles"),
+            Usage(
+                f"return port {of}",
+                machine.returns.busy[number],
+                cycles,
+                machine.returns.busy[number],
+                "cycles",
+            ),
         ]
     rows.append(Usage("slot arbiter", grants, cycles, grants, "cycles"))
     rows.append(Usage("shared-memory data path", wavefronts, cycles, wavefronts, "wavefronts"))

@@ -24,7 +24,9 @@ def check_group(group: Group, where: str) -> None:
             place = f"{where}, {segment.name}[{index}] ({item.op})"
             kind = kind_of(item.op)
             if kind is None:
-                raise ProgramError(f"{place}: unknown instruction {item.op!r}; its unit and rate are not known")
+                raise ProgramError(
+                    f"{place}: unknown instruction {item.op!r}; its unit and rate are not known"
+                )
             _memory(item, kind, group, place)
             if item.pred is not None and item.pred.lstrip("!") not in set_predicates | _ALWAYS:
                 raise ProgramError(f"{place}: predicate {item.pred} is never written in this group")
@@ -43,7 +45,11 @@ def _memory(item: Instruction, kind: Kind, group: Group, place: str) -> None:
         known = ", ".join(group.patterns) or "none"
         raise ProgramError(f"{place}: slot {item.slot} has no pattern (patterns of the group: {known})")
     if opcode_base(pattern.op) != item.op.split(".", 1)[0]:
-        raise ProgramError(f"{place}: slot {item.slot} is a {pattern.op} pattern, {item.op} does not perform it")
+        raise ProgramError(
+            f"{place}: slot {item.slot} is a {pattern.op} pattern, {item.op} does not perform it"
+        )
     width = {"64": 2, "128": 4}.get(item.op.rsplit(".", 1)[-1], 1)
     if item.op.startswith(("LDS.", "STS.")) and width != registers_of(pattern.op):
-        raise ProgramError(f"{place}: slot {item.slot} is a {pattern.op} pattern, {item.op} has another width")
+        raise ProgramError(
+            f"{place}: slot {item.slot} is a {pattern.op} pattern, {item.op} has another width"
+        )

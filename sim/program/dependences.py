@@ -134,7 +134,9 @@ def _stalled(segments: Sequence[Segment], latency: Latency) -> tuple[Segment, ..
     return tuple(
         Segment(
             segment.name,
-            tuple(replace(item, stall=stall) for item, stall in zip(segment.code, stalls[number], strict=True)),
+            tuple(
+                replace(item, stall=stall) for item, stall in zip(segment.code, stalls[number], strict=True)
+            ),
             segment.trips,
         )
         for number, segment in enumerate(segments)

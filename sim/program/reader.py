@@ -60,7 +60,7 @@ def parse_program(row: Mapping[str, Any], place: str = "") -> Program:
         raise ProgramError(f"{where}: groups: a list of warp groups is needed")
     trips = _whole(row.get("trips", 1), 1, f"{where}: trips")
     parsed = tuple(
-        _group(cast("Any", group), trips, f"{where}: group {number}")
+        _group(group, trips, f"{where}: group {number}")
         for number, group in enumerate(cast("list[Any]", groups))
     )
     program = Program(name, parsed, str(row.get("name", "")))
@@ -87,7 +87,9 @@ def _group(row: Any, trips: int, where: str) -> Group:
     own = _whole(group.get("trips", trips), 1, f"{where}: trips")
     patterns = _patterns(group.get("patterns") or {}, where)
     code = {part: _code(group.get(part) or [], f"{where}, {part}") for part in ("pre", "loop", "post")}
-    plain = all("stall" not in item for part in code for item in group.get(part) or [])
+    plain = not any(
+        "stall" in item for part in code for item in cast("list[dict[str, Any]]", group.get(part) or [])
+    )
     segments = tuple(Segment(part, code[part], own if part == "loop" else 1) for part in code)
     built = Group(warps, segments, patterns, str(group.get("name", "")))
     check_group(built, where)
@@ -99,7 +101,8 @@ def _patterns(rows: Any, where: str) -> dict[str, Pattern]:
     if not isinstance(rows, dict):
         raise ProgramError(f"{where}: patterns: an object slot -> pattern is needed")
     return {
-        str(slot): _pattern(row, f"{where}, pattern {slot}") for slot, row in cast("dict[Any, Any]", rows).items()
+        str(slot): _pattern(row, f"{where}, pattern {slot}")
+        for slot, row in cast("dict[Any, Any]", rows).items()
     }
 
 
@@ -123,9 +126,7 @@ def _pattern(row: Any, where: str) -> Pattern:
 def _code(rows: Any, where: str) -> tuple[Instruction, ...]:
     if not isinstance(rows, list):
         raise ProgramError(f"{where}: a list of instructions is needed")
-    return tuple(
-        _instruction(row, f"{where}[{index}]") for index, row in enumerate(cast("list[Any]", rows))
-    )
+    return tuple(_instruction(row, f"{where}[{index}]") for index, row in enumerate(cast("list[Any]", rows)))
 
 
 def _instruction(row: Any, where: str) -> Instruction:

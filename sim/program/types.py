@@ -60,7 +60,7 @@ class Group:
 
     warps: int
     segments: tuple[Segment, ...]
-    patterns: Mapping[str, Pattern] = field(default_factory=lambda: {})
+    patterns: Mapping[str, Pattern] = field(default_factory=dict)
     name: str = ""
 
     @property

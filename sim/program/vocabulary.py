@@ -37,10 +37,28 @@ class Unit(IntEnum):
 
 
 _ALU = frozenset(
-    "MOV IADD3 LOP3 ISETP VIADD LEA SEL SHF FSETP PRMT VIADDMNMX IMNMX PLOP3 LOP R2UR IABS POPC FMNMX".split()
+    (
+        "MOV",
+        "IADD3",
+        "LOP3",
+        "ISETP",
+        "VIADD",
+        "LEA",
+        "SEL",
+        "SHF",
+        "FSETP",
+        "PRMT",
+        "VIADDMNMX",
+        "IMNMX",
+        "PLOP3",
+    )
+    + ("LOP", "R2UR", "IABS", "FMNMX")
 )
-_FMA = frozenset("FFMA FADD FMUL HFMA2 HADD2 HMUL2".split())
-_OTHER = frozenset("CS2R S2R S2UR WARPSYNC BSSY BSYNC DEPBAR UMOV UIADD3 ULOP3 USHF UIMAD ULEA USEL ULDC EXIT".split())
+_FMA = frozenset({"FFMA", "FADD", "FMUL", "HFMA2", "HADD2", "HMUL2"})
+_OTHER = frozenset(
+    ("CS2R", "S2R", "S2UR", "WARPSYNC", "BSSY", "BSYNC", "DEPBAR", "EXIT")
+    + ("UMOV", "UIADD3", "ULOP3", "USHF", "UIMAD", "ULEA", "USEL", "ULDC")
+)
 _MEMORY = {"LDS": Kind.LOAD, "LDSM": Kind.LOAD, "STS": Kind.STORE, "STSM": Kind.STORE}
 _SINGLE = {
     "BAR": Kind.BARRIER,
