@@ -1,7 +1,8 @@
 """Reading chip files.
 
 A chip file holds the keys `name`, `title`, `arch`, `aliases`, optionally `extends: <chip>` with
-`inherited: {confidence, note}` (what is known of figures taken over from another chip), optionally `sources`
+`inherited: {confidence, note, only}` (how sure figures taken over from another chip are, and which groups are taken
+over when not all), optionally `sources`
 (short names for long citations), and last `constants`: nested groups whose leaves are
 `{value, unit, source, confidence, note}`. A value that nobody knows is null with confidence unknown.
 """
@@ -86,12 +87,17 @@ def read_chip_file(path: Path, seen: tuple[Path, ...] = ()) -> tuple[Head, dict[
     return head, constants
 
 
+def chip_files() -> list[Path]:
+    """The chips that come with bankbench; files that only others extend begin with an underscore."""
+    return sorted(path for path in CHIPS.glob("*.yaml") if not path.name.startswith("_"))
+
+
 @lru_cache(maxsize=1)
 def names_by_alias() -> Mapping[str, str]:
     """Alias -> chip name over the files that come with bankbench."""
     # Only the heads are parsed: `constants` comes last in a chip file, and a head takes a tenth of the time.
     found: dict[str, str] = {}
-    for path in sorted(CHIPS.glob("*.yaml")):
+    for path in chip_files():
         for alias in _head(_parse(_text(path).split("\nconstants:", 1)[0], path), path).aliases:
             found[alias.lower()] = path.stem
     return found
@@ -120,6 +126,10 @@ def _inherited(base: Head, figures: Mapping[str, Constant], rule: Tree, path: Pa
     """Constants of another chip: kept as they are, or marked down to what `inherited` says of them."""
     if not rule:
         return dict(figures)
+    extra = [key for key in rule if key not in ("confidence", "note", "only")]
+    if extra:
+        raise ChipError(f"{path.name}: inherited: unknown key {extra[0]!r} (allowed: confidence, note, only)")
+    figures = _only(figures, frozen(rule.get("only")), base, path)
     confidence = _confidence(rule.get("confidence"), "inherited.confidence", path)
     note = str(rule.get("note", f"as {base.title}"))
     return {
@@ -128,6 +138,19 @@ def _inherited(base: Head, figures: Mapping[str, Constant], rule: Tree, path: Pa
         else replace(old, confidence=confidence, note=note, source=f"{base.name}: {old.source}")
         for key, old in figures.items()
     }
+
+
+def _only(figures: Mapping[str, Constant], groups: Any, base: Head, path: Path) -> Mapping[str, Constant]:
+    """The figures of some groups (`shared_memory.banks`, `shared_memory.atomic`); all when none are named."""
+    if groups is None:
+        return figures
+    picked: dict[str, Constant] = {}
+    for group in groups:
+        found = {key: old for key, old in figures.items() if f"{key}.".startswith(f"{group}.")}
+        if not found:
+            raise ChipError(f"{path.name}: inherited.only: {base.name} has no constants under {group!r}")
+        picked |= found
+    return {key: old for key, old in figures.items() if key in picked}
 
 
 def _leaves(node: Any, prefix: str, sources: Mapping[str, str], path: Path) -> Iterator[Constant]:

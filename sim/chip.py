@@ -14,7 +14,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ._chip_file import CHIPS, CONFIDENCES, ChipError, Constant, frozen, names_by_alias, read_chip_file, show
+from ._chip_file import (
+    CHIPS,
+    CONFIDENCES,
+    ChipError,
+    Constant,
+    chip_files,
+    frozen,
+    names_by_alias,
+    read_chip_file,
+    show,
+)
 
 __all__ = ["CONFIDENCES", "Chip", "ChipError", "Constant", "chip_names", "load_chip"]
 
@@ -92,8 +102,8 @@ class Chip:
 
 
 def chip_names() -> tuple[str, ...]:
-    """Names of the chips that come with bankbench, sorted: one for each file of `sim/chips`."""
-    return tuple(sorted(path.stem for path in CHIPS.glob("*.yaml")))
+    """Names of the chips that come with bankbench, sorted."""
+    return tuple(path.stem for path in chip_files())
 
 
 def load_chip(name: str | Path | Chip) -> Chip:

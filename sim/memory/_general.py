@@ -37,10 +37,9 @@ def count_general(offsets: NDArray[Any], active: NDArray[np.bool_], rule: Rule) 
         plain = by_bank(words, rule.group, rule)
         wide = by_bank(words, rule.merged_group, rule) if merged.any() else plain
         ways_plain, ways_wide = plain.max(axis=2), wide.max(axis=2)
-        pick = lambda one, other: np.where(merged, one, other)  # noqa: E731
-        wavefronts = pick(ways_wide.sum(axis=1), ways_plain.sum(axis=1))
-        groups = pick((ways_wide > 0).sum(axis=1), (ways_plain > 0).sum(axis=1))
-        ways = pick(ways_wide.max(axis=1), ways_plain.max(axis=1))
+        ways = np.where(merged, ways_wide.max(axis=1), ways_plain.max(axis=1))
+        wavefronts = np.where(merged, ways_wide.sum(axis=1), ways_plain.sum(axis=1))
+        groups = np.where(merged, (ways_wide > 0).sum(axis=1), (ways_plain > 0).sum(axis=1))
         return GeneralCounts(wavefronts, wavefronts - groups, groups, ways, total, merged)
     lanes = lanes_by_bank(offsets, active, rule)
     turns, used = lanes.max(axis=2), lanes.sum(axis=2)

@@ -146,10 +146,11 @@ def _operation(op: Any, width: Any, variant: Any) -> Operation:
 
 def _spread(value: Any, count: int, what: str) -> Sequence[Any]:
     if isinstance(value, np.ndarray):
-        value = cast("NDArray[Any]", value).tolist()
-    if not isinstance(value, (list, tuple)):
+        values: Sequence[Any] = cast("NDArray[Any]", value).tolist()
+    elif isinstance(value, (list, tuple)):
+        values = cast("Sequence[Any]", value)
+    else:
         return [value] * count
-    values = cast("Sequence[Any]", value)
     if len(values) != count:
         raise AccessError(f"{what}: {len(values)} values for {count} accesses")
     return values

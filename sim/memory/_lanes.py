@@ -90,7 +90,7 @@ def _loads_of_the_loop(
     lanes from itself on; n of round r is the largest such number over the lanes with place r.
     """
     lanes = len(keys)
-    scratch, other = np.empty((2, *banks.shape), dtype=np.bool_)
+    scratch, other = np.empty(banks.shape, dtype=np.bool_), np.empty(banks.shape, dtype=np.bool_)
     last = active.view(np.bool_).copy()
     for distance in range(1, lanes):
         same, same_bank = scratch[distance:], other[distance:]

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..chip import Chip, ChipError, Constant
+from .errors import AccessError
 from .ops import OPERATIONS, Operation
 
 __all__ = ["STATUSES", "Rule", "rule_for", "status_of", "weakest"]
@@ -94,16 +95,21 @@ class Rule:
 
 @lru_cache(maxsize=4096)
 def rule_for(chip: Chip, code: int) -> Rule:
-    """The rule of the operation with that code on a chip. Raises ChipError for impossible figures."""
+    """The rule of the operation with that code on a chip.
+
+    Raises AccessError when the chip does not have the instruction, ChipError for impossible figures.
+    """
     kind = OPERATIONS[code]
     paths = _paths(chip, kind)
     missing = [path for path in paths if not chip.has(path)]
     known = [chip.constant(path) for path in paths if chip.has(path)]
     status, assumptions, reasons = status_of(chip, known)
-    lacking = _lacking(chip, kind, known)
-    if missing or lacking:
+    for constant in known:
+        if constant.value is False:
+            raise AccessError(f"{kind.name}: {chip.title} ({chip.arch}) does not have it ({constant.source})")
+    if missing:
         status = "unknown"
-        reasons = (*(f"{chip.title}: the chip file says nothing about {path}" for path in missing), *lacking)
+        reasons = (*reasons, *(f"{chip.title}: the chip file says nothing about {path}" for path in missing))
     if status == "unknown":
         return Rule(kind, 0, 0, 0, 0, (), 0, status, assumptions, reasons)
     rule = Rule(
@@ -164,15 +170,6 @@ def _paths(chip: Chip, kind: Operation) -> list[str]:
     if kind.op.endswith("matrix"):
         paths.append(f"matrix.{'load' if kind.op == 'ldmatrix' else 'store'}")
     return [_ROOT + path for path in dict.fromkeys(paths)]
-
-
-def _lacking(chip: Chip, kind: Operation, constants: list[Constant]) -> tuple[str, ...]:
-    """A chip without the instruction, which no rule can serve."""
-    return tuple(
-        f"{chip.title} has no {kind.op} ({constant.source})"
-        for constant in constants
-        if constant.value is False
-    )
 
 
 def _check(chip: Chip, rule: Rule) -> None:
