@@ -10,6 +10,10 @@ __all__ = ["Group", "Instruction", "Pattern", "Program", "ProgramError", "Segmen
 SCOREBOARDS = 6
 
 
+def _no_patterns() -> Mapping[str, Pattern]:
+    return {}
+
+
 class ProgramError(ValueError):
     """A program that cannot be simulated; the message names the place: `p001: group 0, loop[3] (FROB): ...`."""
 
@@ -60,7 +64,7 @@ class Group:
 
     warps: int
     segments: tuple[Segment, ...]
-    patterns: Mapping[str, Pattern] = field(default_factory=dict)
+    patterns: Mapping[str, Pattern] = field(default_factory=_no_patterns)
     name: str = ""
 
     @property

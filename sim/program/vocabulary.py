@@ -36,29 +36,14 @@ class Unit(IntEnum):
     QUEUE = 4
 
 
-_ALU = frozenset(
-    (
-        "MOV",
-        "IADD3",
-        "LOP3",
-        "ISETP",
-        "VIADD",
-        "LEA",
-        "SEL",
-        "SHF",
-        "FSETP",
-        "PRMT",
-        "VIADDMNMX",
-        "IMNMX",
-        "PLOP3",
-    )
-    + ("LOP", "R2UR", "IABS", "FMNMX")
-)
+_MOVES = frozenset({"MOV", "SEL", "PRMT", "R2UR"})
+_INTEGER = frozenset({"IADD3", "VIADD", "LOP3", "LOP", "LEA", "SHF", "IMNMX", "VIADDMNMX", "IABS"})
+_COMPARE = frozenset({"ISETP", "FSETP", "PLOP3", "FMNMX"})
+_ALU = _MOVES | _INTEGER | _COMPARE
 _FMA = frozenset({"FFMA", "FADD", "FMUL", "HFMA2", "HADD2", "HMUL2"})
-_OTHER = frozenset(
-    ("CS2R", "S2R", "S2UR", "WARPSYNC", "BSSY", "BSYNC", "DEPBAR", "EXIT")
-    + ("UMOV", "UIADD3", "ULOP3", "USHF", "UIMAD", "ULEA", "USEL", "ULDC")
-)
+_CONTROL = frozenset({"CS2R", "S2R", "S2UR", "WARPSYNC", "BSSY", "BSYNC", "DEPBAR", "EXIT"})
+_UNIFORM = frozenset({"UMOV", "UIADD3", "ULOP3", "USHF", "UIMAD", "ULEA", "USEL", "ULDC"})
+_OTHER = _CONTROL | _UNIFORM
 _MEMORY = {"LDS": Kind.LOAD, "LDSM": Kind.LOAD, "STS": Kind.STORE, "STSM": Kind.STORE}
 _SINGLE = {
     "BAR": Kind.BARRIER,
