@@ -6,22 +6,45 @@ Everything is counted in one vectorised call; the witness is asked for the worst
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..sim.chip import Chip
-from ..sim.memory import Counts, Trace, Witness, count_trace, explain, parse_op
+from ..sim.memory import Counts, Trace, count_trace, parse_op
+from ..sim.memory.witness import Witness, explain
 from .access_pictures import access_pictures
 from .access_tables import access_tables
 from .buffers import PlacedBuffer, place_buffers
 from .errors import ScenarioError
 from .expect import check_access, check_totals
-from .load import LoadedScenario
 from .lower import lower
 from .lowered import LoweredAccess
 from .part import Part, unique, weakest
 from .sentences import headline, reasons
+
+if TYPE_CHECKING:
+    from .load import LoadedScenario
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The fullest bank of one phase: which lanes meet there (one for each word; atomics: all), on which words.
+
+    `phase` counts from 1 to `phases`; `words` are byte offsets from the start of the access's buffer.
+    """
+
+    phase: int
+    phases: int
+    bank: int
+    ways: int
+    lanes: tuple[int, ...]
+    words: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The meeting as plain JSON values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +78,24 @@ class CountedAccess:
     def worst_ways(self) -> int:
         """The largest number of distinct words in one bank of one group, over the instructions."""
         return int(self.counts.worst_ways.max()) if self.known else 0
+
+    def meetings(self) -> list[Meeting]:
+        """Where lanes meet in the worst instruction: the fullest bank of each phase that has a conflict."""
+        if self.witness is None:
+            return []
+        base = self.access.buffer.base if self.access.buffer else 0
+        found: list[Meeting] = []
+        for phase in self.witness.phases:
+            for use in phase.worst[:1]:
+                if use.ways < 2:
+                    continue
+                atomic = self.witness.operation.serves == "lanes"
+                lanes = use.lanes if atomic else tuple(word.lanes[0] for word in use.words)
+                words = tuple(word.offset - base for word in use.words)
+                found.append(
+                    Meeting(phase.number, len(self.witness.phases), use.bank, use.ways, lanes, words)
+                )
+        return found
 
 
 def evaluate_accesses(loaded: LoadedScenario, chip: Chip) -> Part:
@@ -111,12 +152,17 @@ def count_accesses(lowered: Sequence[LoweredAccess], chip: Chip) -> list[Counted
     return [count_access(item, chip) for item in lowered]
 
 
-def count_access(item: LoweredAccess, chip: Chip) -> CountedAccess:
-    """Counts one access: all of its instructions in one vectorised call."""
+def count_access(item: LoweredAccess, chip: Chip, instruction: int | None = None) -> CountedAccess:
+    """Counts one access: all of its instructions in one vectorised call.
+
+    `instruction` chooses the one that the witness explains; default: the one with the most excess.
+    """
     kind = parse_op(item.op, item.width, item.variant)
     counts = count_trace(Trace.of(item.offsets, op=kind, mask=item.active), chip)
-    worst = int(np.argmax(counts.excess_wavefronts))
-    witness = None
-    if counts.status != "unknown":
-        witness = explain(item.offsets[worst], op=kind.name, mask=item.active[worst], chip=chip)
-    return CountedAccess(item, counts, worst, witness)
+    if instruction is not None and not 0 <= instruction < len(item):
+        raise ScenarioError(
+            f"instruction {instruction}; '{item.name}' has 0 to {len(item) - 1}", key="--instruction"
+        )
+    worst = int(np.argmax(counts.excess_wavefronts)) if instruction is None else instruction
+    witness = explain(item.offsets[worst], op=kind, mask=item.active[worst], chip=chip)
+    return CountedAccess(item, counts, worst, witness if witness.phases else None)

@@ -22,7 +22,7 @@ from ..layouts import (
     with_swizzle,
 )
 from ..sim.chip import Chip
-from .errors import ScenarioError
+from .errors import ScenarioError, caret_lines
 from .specs import BufferSpec
 
 # A swizzle permutes the addresses of 1024 bytes; a buffer that starts there keeps the pattern of its layout.
@@ -70,7 +70,7 @@ def place_buffers(specs: Mapping[str, BufferSpec], chip: Chip) -> dict[str, Plac
         try:
             item = _place(name, spec, end)
         except LayoutError as error:
-            caret = error.caret() if spec.layout and error.text else ""
+            caret = caret_lines(error.text, error.position) if spec.layout else ""
             field = "layout" if spec.layout else "shape"
             raise ScenarioError(error.message, key=f"buffers.{name}.{field}", caret=caret) from None
         _check_capacity(item, chip)

@@ -55,7 +55,16 @@ class ExpressionError(ScenarioError):
     def __init__(self, message: str, text: str, position: int) -> None:
         self.text = text
         self.position = position
-        super().__init__(message, caret=f"  {text}\n  {' ' * position}^")
+        super().__init__(message, caret=caret_lines(text, position))
+
+
+def caret_lines(text: str | None, position: int | None) -> str:
+    """Two lines: the text, and a caret below the position; "" when either is missing."""
+    if text is None or position is None:
+        return ""
+    start = text.rfind("\n", 0, position) + 1
+    line = text[start:].split("\n", 1)[0]
+    return f"  {line}\n  {' ' * (position - start)}^"
 
 
 class UnknownAnswerError(ScenarioError):

@@ -20,7 +20,8 @@ def check_access(item: CountedAccess, expect: AccessExpect, chip: Chip, place: s
     if not item.known:
         return []
     found: dict[str, int] = {
-        name: item.total(name) for name in ("wavefronts", "ideal_wavefronts", "excess_wavefronts", "bank_conflicts")
+        name: item.total(name)
+        for name in ("wavefronts", "ideal_wavefronts", "excess_wavefronts", "bank_conflicts")
     }
     found["worst_ways"] = item.worst_ways
     found["instructions"] = len(item.access)
@@ -28,7 +29,9 @@ def check_access(item: CountedAccess, expect: AccessExpect, chip: Chip, place: s
     if expect.banks is not None:
         banks = touched_banks(item, chip)
         if banks != sorted(set(expect.banks)):
-            broken.append(_line(place, item.access.name, "banks", banks, f"expected {sorted(set(expect.banks))}"))
+            broken.append(
+                _line(place, item.access.name, "banks", banks, f"expected {sorted(set(expect.banks))}")
+            )
     return broken
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..layouts import Layout, LayoutError, parse
 from .buffers import PlacedBuffer
-from .errors import Place, ScenarioError
+from .errors import Place, ScenarioError, caret_lines
 from .expressions import evaluate, evaluate_vector
 from .fragments import holders, loop_grid, matrix_rows
 from .instruction import Instruction, instruction_of
@@ -239,7 +239,7 @@ def _fragment_layout(access: AccessSpec, buffer: PlacedBuffer) -> Layout:
         return parse(text)
     except LayoutError as error:
         raise ScenarioError(
-            error.message, key="fragment", caret=error.caret() if error.text else ""
+            error.message, key="fragment", caret=caret_lines(error.text, error.position)
         ) from None
 
 

@@ -15,7 +15,9 @@ from .lower import lower
 from .lowered import LoweredAccess
 from .specs import AccessSpec, BufferSpec
 
-_NUMBERS = re.compile(r"^[\s,;\[\]()]*(0[xX][0-9a-fA-F]+|\d+)([\s,;\[\]()]+(0[xX][0-9a-fA-F]+|\d+))*[\s,;\[\]()]*$")
+_NUMBERS = re.compile(
+    r"^[\s,;\[\]()]*(0[xX][0-9a-fA-F]+|\d+)([\s,;\[\]()]+(0[xX][0-9a-fA-F]+|\d+))*[\s,;\[\]()]*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,15 @@ class Question:
         offsets = _offsets(self.target)
         if offsets is not None or (not self.target and self.bytes is not None):
             if self.lanes is not None or self.by is not None:
-                raise ScenarioError("lanes count elements of a layout; offsets are bytes already", key="--lanes")
+                raise ScenarioError(
+                    "lanes count elements of a layout; offsets are bytes already", key="--lanes"
+                )
             access = AccessSpec(
-                op=self.op, width=self.width or _width_of(self), bytes=self.bytes, offsets=offsets, mask=_mask(self)
+                op=self.op,
+                width=self.width or _width_of(self),
+                bytes=self.bytes,
+                offsets=offsets,
+                mask=_mask(self),
             )
             return {}, access, ""
         if not self.target:
@@ -57,7 +65,9 @@ class Question:
         specs = {"tile": BufferSpec(self.dtype, self.shape, self.target, self.swizzle)}
         buffers = place_buffers(specs, chip)
         if self.bytes is not None:
-            access = AccessSpec(op=self.op, buffer="tile", width=self.width, bytes=self.bytes, mask=_mask(self))
+            access = AccessSpec(
+                op=self.op, buffer="tile", width=self.width, bytes=self.bytes, mask=_mask(self)
+            )
             return buffers, access, ""
         lanes, mask, note = self._lanes(buffers["tile"])
         vector = self.vector
@@ -75,7 +85,9 @@ class Question:
         rank, shape = len(tile.shape), tile.shape
         if self.by in ("row", "column"):
             if rank != 2:
-                raise ScenarioError(f"--by needs rows and columns, the layout has shape {list(shape)}; use --lanes")
+                raise ScenarioError(
+                    f"--by needs rows and columns, the layout has shape {list(shape)}; use --lanes"
+                )
             step = "lane" if self.vector == 1 else f"{self.vector} * lane"
             limit = shape[0] if self.by == "column" else shape[1] // self.vector
             lanes = "[lane, 0]" if self.by == "column" else f"[0, {step}]"
@@ -91,7 +103,8 @@ class Question:
             lanes = f"[lane % {rows}, {128 // tile.bits} * (lane // {rows})]"
             return lanes, None, f"lanes {lanes}, the usual rows of {self.op}; --lanes names others"
         raise ScenarioError(
-            "which element does each lane touch? --by column, --by row, or --lanes '[lane % 8, 0]'", key="--lanes"
+            "which element does each lane touch? --by column, --by row, or --lanes '[lane % 8, 0]'",
+            key="--lanes",
         )
 
 

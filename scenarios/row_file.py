@@ -60,7 +60,8 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
         raise ScenarioError("no such file", place=place) from None
     except (OSError, EOFError) as error:
         raise ScenarioError(
-            f"cannot be read further: {getattr(error, 'strerror', None) or error}", place=Place(str(file), number + 1)
+            f"cannot be read further: {getattr(error, 'strerror', None) or error}",
+            place=Place(str(file), number + 1),
         ) from None
     except UnicodeDecodeError:
         raise ScenarioError("not UTF-8 text", place=Place(str(file), number + 1)) from None
@@ -145,7 +146,9 @@ def _row(row: Any) -> tuple[int, list[int], int]:
         raise ScenarioError(f"mask {mask!r}: an integer, bit l for lane l")
     op, variant = row.get("op", "lds"), row.get("variant")
     if not isinstance(op, str) or not (variant is None or isinstance(variant, str)):
-        raise ScenarioError(f"op {op!r} and variant {variant!r}: names such as lds, or atoms with red.add.u32")
+        raise ScenarioError(
+            f"op {op!r} and variant {variant!r}: names such as lds, or atoms with red.add.u32"
+        )
     if width is not None and (not isinstance(width, int) or isinstance(width, bool)):
         raise ScenarioError(f"width_bytes {width!r}: 1, 2, 4, 8 or 16")
     if not 1 <= lanes <= 32:

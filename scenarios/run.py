@@ -33,7 +33,7 @@ def run_scenario(
     '1 wavefront, the ideal: no excess (column 0: 1 of 1 on h200)'
     """
     loaded = scenario if isinstance(scenario, LoadedScenario) else load(scenario)
-    machine = _chip(loaded, chip, overrides)
+    machine = choose_chip(loaded, chip, overrides)
     active = [section for section in SECTIONS if getattr(loaded.scenario, section.field)]
     if not active:
         fields = ", ".join(section.field for section in SECTIONS)
@@ -42,7 +42,8 @@ def run_scenario(
     return _join(loaded, machine, parts, command or ("bankbench", "run", loaded.source.file))
 
 
-def _chip(loaded: LoadedScenario, chip: str | None, overrides: Sequence[str]) -> Chip:
+def choose_chip(loaded: LoadedScenario, chip: str | None, overrides: Sequence[str]) -> Chip:
+    """The scenario's chip, or `chip` instead of it, with the scenario's and then these overrides."""
     scenario = loaded.scenario
     name = chip or scenario.chip
     local = loaded.folder / name

@@ -44,12 +44,11 @@ def report(error: ValueError) -> None:
     """Prints `bankbench: message` and, for a text with a position, the text with a caret below."""
     caret = getattr(error, "caret", "")
     message = str(error)
-    if callable(caret):
-        rendered = caret() if getattr(error, "text", None) else ""
+    if callable(caret):  # an error of layouts/, which knows its text and position
+        from ..errors import caret_lines
+
         message = getattr(error, "message", message)
-        lines = rendered.splitlines()
-        # Layout errors end their caret line with the message, which the first line already says.
-        caret = "\n".join(["  " + lines[0], "  " + lines[1].split("^")[0] + "^"]) if len(lines) > 1 else ""
-    print(f"bankbench: {message}", file=sys.stderr)
+        caret = caret_lines(getattr(error, "text", None), getattr(error, "position", None))
+    print(f"bankbench: {' '.join(message.split())}", file=sys.stderr)
     if caret:
         print(caret, file=sys.stderr)

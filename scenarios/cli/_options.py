@@ -17,19 +17,35 @@ Dtype = Annotated[str, typer.Option("--dtype", help="Element type of the layout:
 Op = Annotated[
     str, typer.Option("--op", help="load, store, ldmatrix.x4, lds.128, ld.shared.v4.b32, atom.add.u32, ...")
 ]
-Width = Annotated[int | None, typer.Option("--width", help="Bytes a lane: 1, 2, 4, 8 or 16. Default: the widest that fits.")]
-Vector = Annotated[int, typer.Option("--vector", min=1, help="Elements a lane touches along the last dimension.")]
+Width = Annotated[
+    int | None, typer.Option("--width", help="Bytes a lane: 1, 2, 4, 8 or 16. Default: the widest that fits.")
+]
+Vector = Annotated[
+    int, typer.Option("--vector", min=1, help="Elements a lane touches along the last dimension.")
+]
 Lanes = Annotated[
-    str | None, typer.Option("--lanes", help="Which element each lane touches: '[lane % 8, 0]', one item a dimension.")
+    str | None,
+    typer.Option("--lanes", help="Which element each lane touches: '[lane % 8, 0]', one item a dimension."),
 ]
-By = Annotated[str | None, typer.Option("--by", help="row or column: a short way to say --lanes for a matrix.")]
-Bytes = Annotated[str | None, typer.Option("--bytes", help="Byte offset of each lane, one expression: 'lane * 16'.")]
-Mask = Annotated[str | None, typer.Option("--mask", help="Active lanes: an expression (lane < 8) or a bit mask (0xff).")]
-Shape = Annotated[str | None, typer.Option("--shape", help="Logical shape, such as 8,64. Default: the layout's own.")]
+By = Annotated[
+    str | None, typer.Option("--by", help="row or column: a short way to say --lanes for a matrix.")
+]
+Bytes = Annotated[
+    str | None, typer.Option("--bytes", help="Byte offset of each lane, one expression: 'lane * 16'.")
+]
+Mask = Annotated[
+    str | None, typer.Option("--mask", help="Active lanes: an expression (lane < 8) or a bit mask (0xff).")
+]
+Shape = Annotated[
+    str | None, typer.Option("--shape", help="Logical shape, such as 8,64. Default: the layout's own.")
+]
 Swizzle = Annotated[
-    str, typer.Option("--swizzle", help="none, 32B, 64B, 128B, or Sw<B,M,S> in elements, on top of the layout.")
+    str,
+    typer.Option("--swizzle", help="none, 32B, 64B, 128B, or Sw<B,M,S> in elements, on top of the layout."),
 ]
-ChipName = Annotated[str, typer.Option("--chip", help="The chip, by name or architecture: h200, b200, sm_80, ...")]
+ChipName = Annotated[
+    str, typer.Option("--chip", help="The chip, by name or architecture: h200, b200, sm_80, ...")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

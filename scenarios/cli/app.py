@@ -15,7 +15,6 @@ from .schema import schema
 
 app = typer.Typer(
     name="bankbench",
-    help="What a data layout does on real hardware: bank conflicts, replica traffic and time.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -29,7 +29,12 @@ def test_a_scenario_is_read_with_the_place_of_every_value() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("dtype: f16", "dtpye: f16", 4, "unknown key 'dtpye'; did you mean 'dtype'? allowed: space, dtype, shape"),
+        (
+            "dtype: f16",
+            "dtpye: f16",
+            4,
+            "unknown key 'dtpye'; did you mean 'dtype'? allowed: space, dtype, shape",
+        ),
         ("chip: h200", "chpi: h200", 2, "unknown key 'chpi'; did you mean 'chip'?"),
         ("name: t\n", "", 1, "'name' is missing"),
         ("[8, 64]", "[8, sixty]", 4, "found 'sixty'; input should be a valid integer"),
@@ -38,7 +43,12 @@ def test_a_scenario_is_read_with_the_place_of_every_value() -> None:
         ("  - buffer: tile\n", "  - buffer: tile\n    buffer: tile\n", 7, "stands here twice"),
         ("accesses:", "accesses: [", 6, "not YAML"),
         ("name: t", "name: !!python/object:os.system t", 1, "tag"),
-        ("shape: [8, 64]", "shape: [8, 64], pad: 1, layout: '(8,64):(64,1)'", 4, "pad goes with a row-major buffer"),
+        (
+            "shape: [8, 64]",
+            "shape: [8, 64], pad: 1, layout: '(8,64):(64,1)'",
+            4,
+            "pad goes with a row-major buffer",
+        ),
     ],
 )
 def test_mistakes_name_line_and_what_is_allowed(old: str, new: str, line: int, message: str) -> None:

@@ -30,7 +30,9 @@ def test_lane_expressions_walk_loops_warps_and_lanes_in_that_order() -> None:
         AccessSpec(buffer="t", lanes="[lane + 32 * warp, 2 * k]", loops={"k": 3}, warps=2),
         t=BufferSpec("f32", (64, 8)),
     )
-    expected = [[((lane + 32 * warp) * 8 + 2 * k) * 4 for lane in range(32)] for k in range(3) for warp in range(2)]
+    expected = [
+        [((lane + 32 * warp) * 8 + 2 * k) * 4 for lane in range(32)] for k in range(3) for warp in range(2)
+    ]
     assert found.offsets.tolist() == expected
     assert found.warp.tolist() == [0, 1] * 3
     assert found.loops["k"].tolist() == [0, 0, 1, 1, 2, 2]
@@ -63,7 +65,9 @@ C_FRAGMENT = "S[(2, 8, 4, 2):(2@m, 4@laneid, 1@laneid, 1@m)]"
 
 def test_an_mma_accumulator_fragment_stores_two_columns_a_lane() -> None:
     found = lowered(
-        AccessSpec(buffer="t", op="store", fragment=C_FRAGMENT, tile=(16, 8), at="[16 * i, 8]", loops={"i": 2}),
+        AccessSpec(
+            buffer="t", op="store", fragment=C_FRAGMENT, tile=(16, 8), at="[16 * i, 8]", loops={"i": 2}
+        ),
         t=BufferSpec("f32", (32, 64)),
     )
     expected = [
@@ -99,11 +103,12 @@ def test_ldmatrix_rows_follow_from_the_fragment(name: str) -> None:
     # The A fragment of m16n8k16: registers 0,1 rows 0-7 k 0-7; 2,3 rows 8-15; 4,5 and 6,7 the same for k 8-15.
     fragment = "S[(2, 8, 2, 4, 2):(2@m, 4@laneid, 4@m, 1@laneid, 1@m)]"
     found = lowered(
-        AccessSpec(buffer="t", fragment=fragment, tile=(16, 16), instruction=name), t=BufferSpec("f16", (16, 64))
+        AccessSpec(buffer="t", fragment=fragment, tile=(16, 16), instruction=name),
+        t=BufferSpec("f16", (16, 64)),
     )
     count = int(name[-1])
     rows = [[128 * (8 * (m % 2) + r) + 16 * (m // 2) for r in range(8)] for m in range(4)]
-    expected = [sum(rows[i : i + count], []) for i in range(0, 4, count)]
+    expected = [[x for row in rows[i : i + count] for x in row] for i in range(0, 4, count)]
     assert found.offsets[:, : 8 * count].tolist() == expected
     assert found.active[:, 8 * count :].any() == (count < 0)
 
@@ -112,7 +117,9 @@ def test_ldmatrix_trans_rows_follow_from_the_fragment() -> None:
     # The B fragment of m16n8k16 (k x n, held as k 2(l%4)+i, n l/4) from a row-major (k, n) tile needs .trans.
     fragment = "S[(2, 4, 2, 8):(2@m, 1@laneid, 1@m, 4@laneid)]"
     spec = BufferSpec("f16", (16, 8))
-    found = lowered(AccessSpec(buffer="t", fragment=fragment, tile=(16, 8), instruction="ldmatrix.x2.trans"), t=spec)
+    found = lowered(
+        AccessSpec(buffer="t", fragment=fragment, tile=(16, 8), instruction="ldmatrix.x2.trans"), t=spec
+    )
     assert found.offsets[0, :16].tolist() == [16 * k for k in range(16)]
     with pytest.raises(ScenarioError, match="the matrix instruction would read byte"):
         lowered(AccessSpec(buffer="t", fragment=fragment, tile=(16, 8), instruction="ldmatrix.x2"), t=spec)
@@ -127,7 +134,12 @@ def test_bytes_offsets_and_files(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("0, 4, 8\n0x10, 20\n")
     (tmp_path / "b.jsonl").write_text('[0, 4]\n{"offsets": [0, 4, 8], "mask": 5}\n')
     assert lowered(AccessSpec(offsets="a.csv", width=4), tmp_path).offsets[1, :2].tolist() == [16, 20]
-    assert lowered(AccessSpec(offsets="b.jsonl", width=4), tmp_path).active[1, :4].tolist() == [True, False, True, False]
+    assert lowered(AccessSpec(offsets="b.jsonl", width=4), tmp_path).active[1, :4].tolist() == [
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_narrow_elements_travel_in_whole_bytes() -> None:
@@ -144,7 +156,11 @@ T = BufferSpec("f16", (8, 64))
 @pytest.mark.parametrize(
     ("access", "buffer", "message"),
     [
-        (AccessSpec(buffer="t", lanes="[lane, 0]"), T, r"lane 8 touches element \[8, 0\], outside the shape \[8, 64\]"),
+        (
+            AccessSpec(buffer="t", lanes="[lane, 0]"),
+            T,
+            r"lane 8 touches element \[8, 0\], outside the shape \[8, 64\]",
+        ),
         (AccessSpec(buffer="t", lanes="[lane % 8, 64]"), T, r"lane 0 touches element \[0, 64\]"),
         (AccessSpec(buffer="t", lanes="[lane]"), T, "1 coordinates for buffer 't' of shape"),
         (AccessSpec(buffer="u", lanes="[lane, 0]"), T, "no buffer 'u'; there are: t"),
@@ -160,8 +176,16 @@ T = BufferSpec("f16", (8, 64))
         (AccessSpec(offsets=[0, -4], width=4), T, "whole bytes from 0 on"),
         (AccessSpec(buffer="t", bytes="lane * 64", op="lds.32"), T, "has bytes 0 to 1023"),
         (AccessSpec(buffer="t", fragment="S[(8, 64):(1@TLane, 1)]"), T, "axis TLane is no thread axis"),
-        (AccessSpec(buffer="t", fragment="S[(8, 64):(4@laneid, 1@laneid)]"), T, "laneid 91; a warp has lanes 0 to 31"),
-        (AccessSpec(buffer="t", fragment="S[(8, 64):(1@laneid, 0@m)]"), T, "are both in register 0 of warp 0"),
+        (
+            AccessSpec(buffer="t", fragment="S[(8, 64):(4@laneid, 1@laneid)]"),
+            T,
+            "laneid 91; a warp has lanes 0 to 31",
+        ),
+        (
+            AccessSpec(buffer="t", fragment="S[(8, 64):(1@laneid, 0@m)]"),
+            T,
+            "are both in register 0 of warp 0",
+        ),
         (AccessSpec(buffer="t", fragment="S[(8, 64:(1@laneid, 1)]"), T, "expected"),
     ],
 )

@@ -1,0 +1,214 @@
+"""Tables of counted accesses: by access, by instruction, by collision, by bank, and the buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..sim.chip import Chip
+from ..sim.memory import parse_op
+from ..sim.results import Column, Table
+from .buffers import PlacedBuffer
+
+if TYPE_CHECKING:
+    from .accesses import CountedAccess
+
+_WAVEFRONTS = Column("wavefronts", "", "passes through shared memory, as the hardware counter shows them")
+_IDEAL = Column(
+    "ideal", "", "the fewest wavefronts that this width, mask and pairing can take with any addresses"
+)
+_EXCESS = Column("excess", "", "wavefronts above the ideal")
+_CONFLICTS = Column("bank_conflicts", "", "what the hardware's bank-conflict counter shows")
+_FLOOR = Column("floor", "", "max(1, distinct words / banks rounded up): what no layout can beat")
+_WAYS = Column("ways", "", "the most distinct words (atomics: lanes) in one bank of one group of lanes")
+_STATUS = Column("status", "", "how the rule is known: measured, documented, assumed, unknown")
+_ACCESS = Column("access", "", "name of the access in the scenario")
+_INSTRUCTION = Column("instruction", "", "operation with its width in bits, or its variant")
+_LATENCY = Column(
+    "latency", "cycles", "of one warp, dependent chain with an integer add; the slowest instruction"
+)
+
+
+def access_tables(
+    counted: Sequence[CountedAccess], buffers: Sequence[PlacedBuffer], chip: Chip
+) -> tuple[Table, ...]:
+    """All tables of the section, summary first."""
+    tables = [
+        _accesses(counted),
+        _collisions(counted),
+        _buffers(buffers),
+        _banks(counted, chip),
+        _instructions(counted),
+    ]
+    return tuple(table for table in tables if len(table))
+
+
+def _accesses(counted: Sequence[CountedAccess]) -> Table:
+    rows = [
+        {
+            "access": item.access.name,
+            "instruction": _name(item),
+            "count": len(item.access),
+            "wavefronts": item.total("wavefronts") if item.known else None,
+            "ideal": item.total("ideal_wavefronts") if item.known else None,
+            "excess": item.total("excess_wavefronts") if item.known else None,
+            "bank_conflicts": item.total("bank_conflicts") if item.known else None,
+            "ways": item.worst_ways if item.known else None,
+            "status": item.status,
+        }
+        for item in counted
+    ]
+    columns = (
+        _ACCESS,
+        _INSTRUCTION,
+        Column("count", "", "warp instructions of the access"),
+        _WAVEFRONTS,
+        _IDEAL,
+        _EXCESS,
+        _CONFLICTS,
+        _WAYS,
+        _STATUS,
+    )
+    return _table("accesses", "Accesses", columns, rows)
+
+
+def _instructions(counted: Sequence[CountedAccess]) -> Table:
+    columns = (
+        _ACCESS,
+        Column("index", "", "number of the instruction within its access"),
+        Column("warp", "", "which warp executes it"),
+        _INSTRUCTION,
+        Column("lanes", "", "active lanes"),
+        _WAVEFRONTS,
+        _IDEAL,
+        _EXCESS,
+        _CONFLICTS,
+        _FLOOR,
+        _WAYS,
+        _LATENCY,
+        _STATUS,
+    )
+    parts: dict[str, list[Any]] = {column.name: [] for column in columns}
+    for item in counted:
+        n = len(item.access)
+        known = item.known
+        parts["access"] += [item.access.name] * n
+        parts["index"] += range(n)
+        parts["warp"] += item.access.warp.tolist()
+        parts["instruction"] += [_name(item)] * n
+        parts["lanes"] += item.access.active.sum(axis=1).tolist()
+        for name, source in (
+            ("wavefronts", "wavefronts"),
+            ("ideal", "ideal_wavefronts"),
+            ("excess", "excess_wavefronts"),
+            ("bank_conflicts", "bank_conflicts"),
+            ("floor", "floor_wavefronts"),
+            ("ways", "worst_ways"),
+        ):
+            parts[name] += getattr(item.counts, source).tolist() if known else [None] * n
+        latency = item.counts.latency_cycles.tolist() if known else [float("nan")] * n
+        parts["latency"] += [None if value != value else value for value in latency]  # noqa: PLR0124
+        parts["status"] += [item.status] * n
+    return Table("instructions", "Warp instructions", columns, parts)
+
+
+def _collisions(counted: Sequence[CountedAccess]) -> Table:
+    """Where lanes meet in the worst instruction of each access: the fullest bank of every phase that has one."""
+    rows = []
+    for item in counted:
+        if item.witness is None:
+            continue
+        for meeting in item.meetings():
+            rows.append(
+                {
+                    "access": item.access.name,
+                    "where": item.access.label(item.worst),
+                    "phase": meeting.phase,
+                    "bank": meeting.bank,
+                    "ways": meeting.ways,
+                    "lanes": _short(meeting.lanes),
+                    "words": _short(meeting.words),
+                }
+            )
+    columns = (
+        _ACCESS,
+        Column("where", "", "the instruction of the access that has the most excess wavefronts"),
+        Column("phase", "", "which group of lanes that are served together"),
+        Column("bank", "", "the fullest bank of the phase"),
+        _WAYS,
+        Column("lanes", "", "lanes that meet on the bank, one for each word"),
+        Column("words", "byte", "where those words start, from the start of the buffer"),
+    )
+    return _table("conflicts", "Who meets where (worst instruction of each access)", columns, rows)
+
+
+def _short(values: Sequence[int], most: int = 8) -> str:
+    shown = " ".join(map(str, values[:most]))
+    return shown + (f" ... ({len(values)})" if len(values) > most else "")
+
+
+def _buffers(buffers: Sequence[PlacedBuffer]) -> Table:
+    rows = [
+        {
+            "buffer": buffer.name,
+            "dtype": buffer.dtype,
+            "shape": "x".join(map(str, buffer.shape)),
+            "start": buffer.base,
+            "bytes": buffer.footprint,
+            "padding": buffer.footprint - buffer.valid,
+            "layout": str(buffer.layout),
+        }
+        for buffer in buffers
+    ]
+    columns = (
+        Column("buffer", "", "name of the buffer in the scenario"),
+        Column("dtype", "", "element type"),
+        Column("shape", "", "logical shape"),
+        Column("start", "byte", "first byte in shared memory"),
+        Column("bytes", "", "from the first to the last byte that an element uses"),
+        Column("padding", "bytes", "bytes of the footprint that hold no element"),
+        Column("layout", "", "element offsets, in the notation that it was written in"),
+    )
+    return _table("buffers", "Buffers", columns, rows)
+
+
+def _banks(counted: Sequence[CountedAccess], chip: Chip) -> Table:
+    """How many (instruction, word) pairs each bank serves, by access."""
+    columns = (
+        _ACCESS,
+        Column("bank", "", "bank of shared memory"),
+        Column("words", "", "distinct words asked of the bank, summed over the instructions"),
+    )
+    banks, bank_bytes = chip["shared_memory.banks"], chip["shared_memory.bank_bytes"]
+    data: dict[str, list[Any]] = {"access": [], "bank": [], "words": []}
+    if not banks or not bank_bytes:
+        return Table("banks", "Words by bank", columns, data)
+    for item in counted:
+        words = words_by_bank(item, int(banks), int(bank_bytes))
+        data["access"] += [item.access.name] * int(banks)
+        data["bank"] += range(int(banks))
+        data["words"] += words.tolist()
+    return Table("banks", "Words by bank", columns, data)
+
+
+def words_by_bank(item: CountedAccess, banks: int, bank_bytes: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Distinct words of every instruction, added up by bank; shape (banks,)."""
+    access = item.access
+    pieces = np.arange(0, access.width, min(bank_bytes, access.width))
+    words = (access.offsets[:, :, None] + pieces) // bank_bytes
+    row = np.broadcast_to(np.arange(len(access))[:, None, None], words.shape)
+    active = np.broadcast_to(access.active[:, :, None], words.shape)
+    pairs = np.unique((row[active] << 40) | words[active])
+    return np.bincount((pairs & ((1 << 40) - 1)) % banks, minlength=banks)
+
+
+def _name(item: CountedAccess) -> str:
+    return parse_op(item.access.op, item.access.width, item.access.variant).name
+
+
+def _table(name: str, title: str, columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> Table:
+    return Table(
+        name, title, columns, {column.name: [row[column.name] for row in rows] for column in columns}
+    )

@@ -1,0 +1,73 @@
+"""`bankbench explain`: one access phase by phase, with lanes and words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import _options as o
+from ._errors import UNKNOWN
+
+
+def explain(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[LAYOUT|OFFSETS|SCENARIO]",
+            help="A layout, the byte offsets of the lanes, or a scenario (its worst instruction is explained).",
+        ),
+    ] = None,
+    access: Annotated[
+        str | None, typer.Option("--access", help="Which access of a scenario; default: the worst.")
+    ] = None,
+    instruction: Annotated[
+        int | None, typer.Option("--instruction", min=0, help="Which instruction of it.")
+    ] = None,
+    dtype: o.Dtype = "f32",
+    op: o.Op = "load",
+    width: o.Width = None,
+    vector: o.Vector = 1,
+    lanes: o.Lanes = None,
+    by: o.By = None,
+    bytes: o.Bytes = None,
+    mask: o.Mask = None,
+    shape: o.Shape = None,
+    swizzle: o.Swizzle = "none",
+    chip: Annotated[
+        str | None, typer.Option("--chip", help="The chip; default h200, or the scenario's.")
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    """Explain one access: every phase with its lanes, banks and words, and why wide loads merge or not.
+
+    \b
+    bankbench explain "Sw<3,3,3> o (8,64):(64,1)" --dtype f16 --op ldmatrix.x4
+    bankbench explain transpose-pitch-32 --access "load columns"
+    """
+    item, machine = None, None
+    if target is not None and not any(sign in target for sign in ":,(< "):
+        from ..explanation import explain_scenario, is_scenario
+
+        if is_scenario(target):
+            item, machine = explain_scenario(target, access, instruction, chip)
+    if item is None or machine is None:
+        from ...sim.chip import load_chip
+        from ..accesses import count_access
+        from ..question import Question
+
+        machine = load_chip(chip or "h200")
+        question = Question(
+            target or "", dtype, o.parse_shape(shape), swizzle, op, width, vector, lanes, by, bytes, mask
+        )
+        item = count_access(question.lower(machine)[0], machine, instruction)
+    from ..explanation import explanation_json, explanation_lines
+
+    if json:
+        import json as text
+
+        print(text.dumps(explanation_json(item, machine)))
+    else:
+        print("\n".join(explanation_lines(item, machine)))
+    if not item.known:
+        raise typer.Exit(UNKNOWN)
