@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # kind -> (module, function). A picture's `data` is documented in its function.
 KINDS: dict[str, tuple[str, str]] = {
     "bank_map": ("bank_map", "bank_map"),
+    "predicted_measured": ("predicted_measured", "predicted_measured"),
     "wavefronts": ("wavefronts", "wavefronts"),
 }
 

@@ -12,6 +12,7 @@ from .explain import explain
 from .run import run
 from .scenarios import scenarios
 from .schema import schema
+from .validate import validate
 
 app = typer.Typer(
     name="bankbench",
@@ -41,7 +42,7 @@ def options(
     """
 
 
-for _command in (run, count, explain, schema, scenarios):
+for _command in (run, count, explain, schema, scenarios, validate):
     app.command()(one_line_errors(_command))
 
 
