@@ -13,6 +13,7 @@ from .pictures import svg_text
 from .text import heading, is_numeric, show
 
 _MAX_ROWS = 500
+_OPEN_ROWS = 40  # longer tables stand closed behind the pictures
 
 
 def render_html(result: RunResult) -> str:
@@ -55,6 +56,8 @@ def _table(table: Table) -> dict[str, Any]:
         ],
         "rows": rows,
         "more": max(len(table) - _MAX_ROWS, 0),
+        "length": len(table),
+        "long": len(table) > _OPEN_ROWS,
     }
 
 
