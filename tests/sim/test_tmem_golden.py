@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from bankbench.sim import count
 from bankbench.sim.tmem import (
     Copy,
