@@ -1,0 +1,64 @@
+"""Ascend: buffers and their legality, Unified Buffer banks, pipes with queues and flags."""
+
+from .banks import UbGeometry, l1_bank, ub_geometry
+from .capacity import MEMORIES, Buffer, MemoryUse, place_buffers, tile_bytes, tile_layout, usable_bytes
+from .core import Core, read_core
+from .costs import Cost, copy_cost, cube_k, fixpipe_cost, load_cost, mmad_cost, runs_of
+from .errors import AscendError, CapacityError, FlagError
+from .hazards import Hazard, find_hazards
+from .pipes import simulate
+from .program import PIPES, Op, Program, Span, barrier, set_flag, wait_flag
+from .schedule import PipeTimes, schedule
+from .simt import SubBankCounts, count_lanes
+from .ub_rules import CycleCounts, UbCounts, UbWitness, count_cycles, count_vector, explain_vector
+from .ub_time import VectorTime, vector_time
+from .vector import Operand, VectorOp
+
+__all__ = [
+    "MEMORIES",
+    "PIPES",
+    "AscendError",
+    "Buffer",
+    "CapacityError",
+    "Core",
+    "Cost",
+    "CycleCounts",
+    "FlagError",
+    "Hazard",
+    "MemoryUse",
+    "Op",
+    "Operand",
+    "PipeTimes",
+    "Program",
+    "Span",
+    "SubBankCounts",
+    "UbCounts",
+    "UbGeometry",
+    "UbWitness",
+    "VectorOp",
+    "VectorTime",
+    "barrier",
+    "copy_cost",
+    "count_cycles",
+    "count_lanes",
+    "count_vector",
+    "cube_k",
+    "explain_vector",
+    "find_hazards",
+    "fixpipe_cost",
+    "l1_bank",
+    "load_cost",
+    "mmad_cost",
+    "place_buffers",
+    "read_core",
+    "runs_of",
+    "schedule",
+    "set_flag",
+    "simulate",
+    "tile_bytes",
+    "tile_layout",
+    "ub_geometry",
+    "usable_bytes",
+    "vector_time",
+    "wait_flag",
+]

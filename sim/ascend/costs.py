@@ -1,0 +1,154 @@
+"""Cycles and bytes of every move and of the cube, from the constants of the chip.
+
+cycles = start + bytes / rate is the form that the vendor gives; starts are vendor code, fitted or assumed, as the chip
+file says. A copy from or to GM also counts its contiguous runs, and shares the chip's bandwidth with the other cores.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...layouts import IntArray, dtype_bits
+from .core import Core
+from .errors import AscendError
+
+__all__ = ["Cost", "copy_cost", "cube_k", "fixpipe_cost", "load_cost", "mmad_cost", "runs_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one instruction takes: `busy` cycles until the pipe takes the next, `tail` more until it is complete.
+
+    `valid` bytes were asked for, `moved` bytes went over the path (padding, misaligned granules). `work` is the part
+    of the cycles that computes or moves valid data at full rate.
+    """
+
+    busy: int
+    tail: int
+    valid: int
+    moved: int
+    work: float = 0.0
+
+
+def runs_of(offsets: IntArray, bits: int) -> tuple[IntArray, IntArray]:
+    """Contiguous runs of a tile: (start byte, length in bytes) arrays, in memory order. `offsets` in elements."""
+    order = np.sort(offsets.ravel())
+    breaks = np.flatnonzero(np.diff(order) != 1)
+    starts = order[np.concatenate([[0], breaks + 1])]
+    ends = order[np.concatenate([breaks, [len(order) - 1]])]
+    return starts * bits // 8, -(-(ends - starts + 1) * bits // 8)
+
+
+def copy_cost(
+    core: Core,
+    starts: IntArray,
+    lengths: IntArray,
+    *,
+    pipe: str = "mte2",
+    cores: int = 1,
+    l2_hit: float = 0.0,
+    padded: int | None = None,
+) -> Cost:
+    """A copy between GM and a buffer of the core: runs by start byte and length.
+
+    The core needs `start + sum(row + bytes / rate)`, its share of the chip's bandwidth `cores * bytes / bandwidth`; the
+    longer one counts. `l2_hit` (0..1) is the part of the bytes that L2 has. A run that its alignment stretches over
+    more granules than its length needs pays for each of them. `padded`: bytes written at the other side.
+    """
+    granule = core.number("mte2.granule")
+    touched = (starts + lengths - 1) // granule - starts // granule + 1
+    extra = float((touched - np.ceil(lengths / granule)).sum()) * granule
+    valid = int(lengths.sum())
+    moved = valid + extra
+    runs = len(starts)
+    if pipe == "mte2":
+        near = runs * core.number("mte2.row_l2") + moved / core.number("mte2.rate_l2")
+        far = runs * core.number("mte2.row") + moved / core.number("mte2.rate")
+    else:
+        near = far = runs * core.number("mte3.row") + moved / core.number("mte3.rate")
+    own = core.number(f"{pipe}.start") + l2_hit * near + (1 - l2_hit) * far
+    gigabytes = (1 - l2_hit) / core.number("mte2.gm_gb_s") + l2_hit / core.number("mte2.l2_gb_s")
+    shared = cores * moved * gigabytes * core.clock_mhz / 1000
+    cycles = math.ceil(max(own, shared))
+    return Cost(
+        cycles,
+        0,
+        valid,
+        int(moved if padded is None else max(moved, padded)),
+        valid / core.number("mte2.rate"),
+    )
+
+
+def load_cost(core: Core, side: str, valid: int, padded: int, transposed: bool = False) -> Cost:
+    """L1 to L0A or L0B on MTE1: whole fractals at the side's rate, a transposing load at its own."""
+    rate = core.number(f"mte1.{side}")
+    if transposed:
+        rate = min(rate, core.number("mte1.transpose"))
+    return Cost(math.ceil(core.number("mte1.start") + padded / rate), 0, valid, padded, valid / rate)
+
+
+_K_NAMES = {
+    "f16": "f16", "bf16": "f16", "f32": "f32", "tf32": "hf32", "hf32": "hf32", "s8": "int8", "u8": "int8", "int8": "int8",
+    "uint8": "int8", "int4": "int4", "s4": "int4", "e4m3": "fp8", "e5m2": "fp8", "fp8": "fp8", "hif8": "fp8",
+    "mxfp4": "mx4", "mxfp8": "mx8", "e2m1": "mx4", "fp4": "mx4",
+}  # fmt: skip
+
+
+def cube_k(core: Core, dtype: str) -> int:
+    """How many k the cube takes a cycle for an operand type. AscendError for a type the cube does not have.
+
+    >>> from bankbench.sim.chip import load_chip
+    >>> from bankbench.sim.ascend import read_core
+    >>> cube_k(read_core(load_chip("a2")), "f16")
+    16
+    """
+    name = _K_NAMES.get(dtype.lower().replace("float", "f").replace("half", "f16"), "")
+    path = f"cube.k_{name}"
+    if not name or not core.chip.has(path) or core.chip[path] is None:
+        known = sorted(
+            t for t, k in _K_NAMES.items() if core.chip.has(f"cube.k_{k}") and core.chip[f"cube.k_{k}"]
+        )
+        raise AscendError(f"mmad: {core.chip.title} multiplies no {dtype}; it takes {', '.join(known)}")
+    return core.chip.integer(path)
+
+
+def mmad_cost(core: Core, m: int, n: int, k: int, dtype: str) -> Cost:
+    """One Mmad: whole blocks of 16 x 16 x k, `gap` cycles between instructions, `start` cycles until the first result.
+
+    `valid` and `moved` are multiply-accumulates here (asked for, and computed on padding too). AscendError for extents
+    outside 0..4095; a zero extent does nothing.
+    """
+    limit = core.chip.integer("cube.max_mnk")
+    for name, extent in (("m", m), ("n", n), ("k", k)):
+        if not 0 <= extent <= limit:
+            raise AscendError(f"mmad: {name} = {extent}; an Mmad takes 0 to {limit}")
+    if not m * n * k:
+        return Cost(0, 0, 0, 0)
+    rows, cols, deep = core.chip.integer("cube.m"), core.chip.integer("cube.n"), cube_k(core, dtype)
+    blocks = -(-m // rows) * -(-n // cols) * -(-k // deep)
+    gap = core.chip.integer("cube.gap")
+    tail = core.chip.integer("cube.start") - gap
+    macs = rows * cols * deep
+    return Cost(blocks + gap, tail, m * n * k, blocks * macs, m * n * k / macs)
+
+
+def fixpipe_cost(
+    core: Core, m: int, n: int, out_dtype: str, to: str, *, cores: int = 1, runs: int = 1
+) -> Cost:
+    """L0C out through FIX to GM or L1, converting to `out_dtype`: L0C is read as whole 16 x 16 blocks of 4 bytes."""
+    read = -(-m // 16) * -(-n // 16) * 1024
+    bits = dtype_bits(out_dtype)
+    valid = -(-m * n * bits // 8)
+    chip = core.chip
+    if to == "GM":
+        out = valid / core.number("fix.out")
+        shared = cores * valid / core.number("mte2.l2_gb_s") * core.clock_mhz / 1000
+    elif chip.has("fix.bytes_l1"):
+        out, shared = valid / (chip.number("fix.bytes_l1") / (2 if bits == 8 else 1)), 0.0
+    else:
+        out, shared = m * n / chip.number("fix.elements_l1"), 0.0
+    cycles = math.ceil(max(core.number("fix.start") + max(read / core.number("fix.read"), out, runs), shared))
+    return Cost(cycles, 0, valid, -(-read * bits // 32), out)
