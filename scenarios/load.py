@@ -66,7 +66,7 @@ def validate(source: Source) -> LoadedScenario:
 
 def catalogue() -> list[Path]:
     """The ready scenarios that are installed with the package, by name."""
-    folder = resources.files(__package__) / "catalogue"
+    folder = resources.files("bankbench.scenarios") / "catalogue"
     return sorted(Path(str(item)) for item in folder.iterdir() if item.name.endswith(".yaml"))
 
 
@@ -97,14 +97,16 @@ def _existing(loc: tuple[int | str, ...], source: Source) -> Loc:
     node: Any = source.data
     path: list[str | int] = []
     for part in loc:
-        if (isinstance(node, dict) and part in node) or (
-            isinstance(node, list) and isinstance(part, int) and part < len(node)
-        ):
+        if _holds(node, part):
             node = node[part]
-        else:
-            continue
-        path.append(part)
+            path.append(part)
     return tuple(path)
+
+
+def _holds(node: Any, part: int | str) -> bool:
+    if isinstance(node, dict):
+        return part in node
+    return isinstance(node, list) and isinstance(part, int) and part < len(node)
 
 
 def _message(problem: Any, model: type[BaseModel]) -> str:

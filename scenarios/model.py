@@ -19,29 +19,31 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 class Expect(Strict):
     """Limits on the sums over all accesses; a run that exceeds one ends with exit code 1."""
 
-    max_wavefronts: int | None = Field(None, ge=0, description="wavefronts of all accesses together")
+    max_wavefronts: int | None = Field(default=None, ge=0, description="wavefronts of all accesses together")
     max_excess_wavefronts: int | None = Field(
-        None, ge=0, description="wavefronts above the ideal, all together"
+        default=None, ge=0, description="wavefronts above the ideal, all together"
     )
-    max_bank_conflicts: int | None = Field(None, ge=0, description="bank conflicts of all accesses together")
+    max_bank_conflicts: int | None = Field(
+        default=None, ge=0, description="bank conflicts of all accesses together"
+    )
     wavefronts: int | None = Field(
-        None, ge=0, description="exact number of wavefronts of all accesses together"
+        default=None, ge=0, description="exact number of wavefronts of all accesses together"
     )
-    excess_wavefronts: int | None = Field(None, ge=0, description="exact number of excess wavefronts")
-    bank_conflicts: int | None = Field(None, ge=0, description="exact number of bank conflicts")
-    max_cycles: int | None = Field(None, ge=0, description="simulated cycles of the program")
+    excess_wavefronts: int | None = Field(default=None, ge=0, description="exact number of excess wavefronts")
+    bank_conflicts: int | None = Field(default=None, ge=0, description="exact number of bank conflicts")
+    max_cycles: int | None = Field(default=None, ge=0, description="simulated cycles of the program")
 
 
 class Scenario(Strict):
     """One question to the tool: a chip, buffers with layouts, and accesses to them."""
 
     name: Name = Field(description="short name; letters, digits, - and _ make the best file names")
-    title: str = Field("", max_length=400, description="one line that says what the scenario shows")
+    title: str = Field(default="", max_length=400, description="one line that says what the scenario shows")
     notes: str = Field(
-        "", max_length=20_000, description="anything a reader should know; shown in the report"
+        default="", max_length=20_000, description="anything a reader should know; shown in the report"
     )
     chip: str = Field(
-        "h200", description="a chip by name (bankbench doctor lists them) or the path of a chip file"
+        default="h200", description="a chip by name (bankbench doctor lists them) or the path of a chip file"
     )
     overrides: dict[str, Any] = Field(
         default_factory=dict,
@@ -49,9 +51,7 @@ class Scenario(Strict):
     )
     buffers: dict[str, Buffer] = Field(default_factory=dict, description="named pieces of memory")
     accesses: list[Access] = Field(default_factory=list, description="instructions that touch the buffers")
-    expect: Expect = Field(
-        default_factory=Expect, description="limits and exact numbers that the run must meet"
-    )
+    expect: Expect = Field(default=Expect(), description="limits and exact numbers that the run must meet")
 
     @field_validator("buffers")
     @classmethod

@@ -18,23 +18,23 @@ LoopRange = (
 class Buffer(Strict):
     """A named piece of a memory: element type, logical shape, and the layout that places its elements."""
 
-    space: Literal["shared"] = Field("shared", description="which memory it lies in")
+    space: Literal["shared"] = Field(default="shared", description="which memory it lies in")
     dtype: str = Field(description="element type: f16, bf16, f32, e4m3, s8, b32, ...")
     shape: list[Extent] | None = Field(
-        None, min_length=1, max_length=8, description="logical shape; default: the layout's"
+        default=None, min_length=1, max_length=8, description="logical shape; default: the layout's"
     )
     layout: str | None = Field(
-        None,
+        default=None,
         description="TIRx S[...], CuTe shape:stride, TLA, or linear bases; offsets in elements. Default: row-major",
     )
     swizzle: str = Field(
-        "none", description="none, 32B, 64B, 128B, or Sw<B,M,S> in elements, on top of the layout"
+        default="none", description="none, 32B, 64B, 128B, or Sw<B,M,S> in elements, on top of the layout"
     )
     pad: int = Field(
         0, ge=0, le=1 << 20, description="elements left free after each row of a row-major buffer"
     )
     offset: int | None = Field(
-        None,
+        default=None,
         ge=0,
         description="bytes from the start of shared memory; default: behind the buffer before, 1024-aligned",
     )
@@ -58,16 +58,18 @@ class Buffer(Strict):
 class AccessExpect(Strict):
     """Numbers that one access must have: exact ones, and limits. Sums over its instructions."""
 
-    wavefronts: int | None = Field(None, ge=0, description="exact")
-    ideal_wavefronts: int | None = Field(None, ge=0, description="exact")
-    excess_wavefronts: int | None = Field(None, ge=0, description="exact")
-    bank_conflicts: int | None = Field(None, ge=0, description="exact")
-    worst_ways: int | None = Field(None, ge=0, description="exact, the largest over the instructions")
-    instructions: int | None = Field(None, ge=0, description="exact number of warp instructions")
-    banks: list[int] | None = Field(None, description="exact set of banks that the access touches, ascending")
-    max_wavefronts: int | None = Field(None, ge=0)
-    max_excess_wavefronts: int | None = Field(None, ge=0)
-    max_bank_conflicts: int | None = Field(None, ge=0)
+    wavefronts: int | None = Field(default=None, ge=0, description="exact")
+    ideal_wavefronts: int | None = Field(default=None, ge=0, description="exact")
+    excess_wavefronts: int | None = Field(default=None, ge=0, description="exact")
+    bank_conflicts: int | None = Field(default=None, ge=0, description="exact")
+    worst_ways: int | None = Field(default=None, ge=0, description="exact, the largest over the instructions")
+    instructions: int | None = Field(default=None, ge=0, description="exact number of warp instructions")
+    banks: list[int] | None = Field(
+        default=None, description="exact set of banks that the access touches, ascending"
+    )
+    max_wavefronts: int | None = Field(default=None, ge=0)
+    max_excess_wavefronts: int | None = Field(default=None, ge=0)
+    max_bank_conflicts: int | None = Field(default=None, ge=0)
 
 
 class Access(Strict):
@@ -76,39 +78,46 @@ class Access(Strict):
     Exactly one of `lanes`, `fragment`, `bytes` and `offsets` says where the lanes go.
     """
 
-    name: str = Field("", max_length=200, description="shown in tables; default: operation and buffer")
-    buffer: str | None = Field(None, description="which buffer; with bytes or offsets it may be left out")
+    name: str = Field(
+        default="", max_length=200, description="shown in tables; default: operation and buffer"
+    )
+    buffer: str | None = Field(
+        default=None, description="which buffer; with bytes or offsets it may be left out"
+    )
     op: str = Field(
-        "load",
+        default="load",
         description="load, store, an atomic, or an instruction by its PTX or SASS name (ld.shared.v4.b32, LDS.128)",
     )
     instruction: str | None = Field(
-        None,
+        default=None,
         alias="with",
         description="take this instruction instead of the widest that fits: ldmatrix.x4, lds.64, ...",
     )
     width: Literal[1, 2, 4, 8, 16] | None = Field(
-        None, description="bytes a lane and instruction; default: the widest that fits"
+        default=None, description="bytes a lane and instruction; default: the widest that fits"
     )
     lanes: str | None = Field(
-        None, description="lane expressions, one a dimension of the buffer: [lane % 8, 8 * step]"
+        default=None, description="lane expressions, one a dimension of the buffer: [lane % 8, 8 * step]"
     )
     vector: int = Field(
-        1, ge=1, le=4096, description="elements a lane touches along the last dimension, from there on"
+        default=1,
+        ge=1,
+        le=4096,
+        description="elements a lane touches along the last dimension, from there on",
     )
     fragment: str | None = Field(
-        None,
+        default=None,
         description="register layout over laneid, warpid, m (TIRx text), or a name such as mma.m16n8k16.C",
     )
     tile: list[Extent] | None = Field(
-        None, description="logical shape of the fragment's tile; default: the fragment's"
+        default=None, description="logical shape of the fragment's tile; default: the fragment's"
     )
     at: str | list[int] | None = Field(
-        None, description="first element of the tile in the buffer, numbers or expressions"
+        default=None, description="first element of the tile in the buffer, numbers or expressions"
     )
-    bytes: str | None = Field(None, description="one expression: the byte offset of every lane")
+    bytes: str | None = Field(default=None, description="one expression: the byte offset of every lane")
     offsets: list[int] | list[list[int]] | str | None = Field(
-        None,
+        default=None,
         description="byte offsets of the 32 lanes, a list of such lists, or a file (.csv, .json, .jsonl, .gz)",
     )
     loops: dict[str, LoopRange] = Field(
@@ -117,13 +126,13 @@ class Access(Strict):
         description="loop variables: {step: 8} counts 0..7, {k: [0, 4]} takes the values",
     )
     warps: int = Field(
-        1, ge=1, le=64, description="warps that execute it; `warp` is a name in the expressions"
+        default=1, ge=1, le=64, description="warps that execute it; `warp` is a name in the expressions"
     )
     mask: str | int | list[int] | None = Field(
-        None,
+        default=None,
         description="active lanes: an expression (lane < 8), a bit mask, or a list of lanes; default: all",
     )
-    expect: AccessExpect = Field(default_factory=AccessExpect)
+    expect: AccessExpect = AccessExpect()
 
     @field_validator("loops")
     @classmethod

@@ -43,10 +43,9 @@ def split_instructions(
         raise ScenarioError(f"{vector * itemsize}-byte accesses do not fit: {misfit}")
     if vector * itemsize > WIDEST:
         raise ScenarioError(f"an element of {itemsize} bytes is wider than any access ({WIDEST} bytes)")
-    starts, used = (
-        np.moveaxis(x.reshape(-1, lanes, registers // vector, vector)[..., 0], 2, 1).reshape(-1, lanes)
-        for x in (addresses, active)
-    )
+    split = (-1, lanes, registers // vector, vector)
+    starts = np.moveaxis(addresses.reshape(split)[..., 0], 2, 1).reshape(-1, lanes)
+    used = np.moveaxis(active.reshape(split)[..., 0], 2, 1).reshape(-1, lanes)
     return np.ascontiguousarray(starts), np.ascontiguousarray(used), vector * itemsize
 
 
@@ -98,4 +97,4 @@ def pack_narrow(
         raise ScenarioError(
             f"lane {lane} would touch a part of a byte: its {bits}-bit elements do not fill one"
         )
-    return groups[..., 0] // 8, used.any(axis=-1)
+    return groups[..., 0] // 8, np.asarray(used.any(axis=-1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -42,7 +43,8 @@ def options(
     """
 
 
-for _command in (run, count, explain, schema, scenarios, validate):
+_COMMANDS: tuple[Callable[..., None], ...] = (run, count, explain, schema, scenarios, validate)
+for _command in _COMMANDS:
     app.command()(one_line_errors(_command))
 
 
