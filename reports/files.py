@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..sim.results import RunResult, Table
+from ..sim.results import Column, RunResult, Table
 
 
 def write_csv(table: Table, path: Path) -> None:
@@ -41,21 +42,64 @@ def result_json(result: RunResult, *, tables: tuple[str, ...] | None = None) -> 
         "name": result.name,
         "title": result.title,
         "chip": result.chip,
+        "chip_title": result.chip_title,
         "status": result.status,
         "exit_code": result.exit_code,
         "headline": result.headline,
         "reasons": list(result.reasons),
+        "totals": {key: _json_value(value) for key, value in result.extra.get("totals", {}).items()},
         "tables": {
             table.name: [{key: _json_value(value) for key, value in row.items()} for row in table.rows()]
             for table in result.tables
             if tables is None or table.name in tables
         },
+        "columns": {
+            table.name: [{"name": c.name, "unit": c.unit, "doc": c.doc} for c in table.columns]
+            for table in result.tables
+            if tables is None or table.name in tables
+        },
+        "titles": {table.name: table.title for table in result.tables},
         "assumptions": list(result.assumptions),
         "violations": list(result.violations),
         "unknowns": list(result.unknowns),
         "command": result.command,
         "versions": dict(result.versions),
     }
+
+
+def result_from_json(data: Mapping[str, Any]) -> RunResult:
+    """The result that `result_json` wrote, without pictures and inputs. Raises KeyError for a missing field.
+
+    >>> result_from_json(result_json(RunResult("n", "t", "h200", "NVIDIA H200", "measured", "fine"))).headline
+    'fine'
+    """
+    columns: Mapping[str, Any] = data.get("columns", {})
+    tables = tuple(
+        Table(
+            name,
+            data.get("titles", {}).get(name, name),
+            tuple(Column(c["name"], c["unit"], c["doc"]) for c in columns[name]),
+            {c["name"]: [row[c["name"]] for row in rows] for c in columns[name]},
+        )
+        for name, rows in data["tables"].items()
+        if name in columns
+    )
+    return RunResult(
+        name=data["name"],
+        title=data["title"],
+        chip=data["chip"],
+        chip_title=data.get("chip_title", data["chip"]),
+        status=data["status"],
+        headline=data["headline"],
+        reasons=tuple(data["reasons"]),
+        tables=tables,
+        assumptions=tuple(data["assumptions"]),
+        violations=tuple(data["violations"]),
+        unknowns=tuple(data["unknowns"]),
+        command=data["command"],
+        versions=dict(data["versions"]),
+        extra={"totals": dict(data.get("totals", {}))},
+    )
 
 
 def dumps(value: Any) -> str:

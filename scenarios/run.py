@@ -76,7 +76,7 @@ def _parse_overrides(overrides: Sequence[str]) -> dict[str, Any]:
 
 def _join(loaded: LoadedScenario, chip: Chip, parts: list[Part], command: Sequence[str]) -> RunResult:
     scenario = loaded.scenario
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = {"totals": {key: value for part in parts for key, value in part.totals.items()}}
     for part in parts:
         for key, value in part.extra.items():
             extra[key] = [*extra[key], *value] if isinstance(extra.get(key), list) else value

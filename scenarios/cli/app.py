@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ._errors import one_line_errors
+from .compare import compare
 from .count import count
 from .explain import explain
 from .run import run
@@ -43,7 +44,7 @@ def options(
     """
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (run, count, explain, schema, scenarios, validate)
+_COMMANDS: tuple[Callable[..., None], ...] = (run, count, explain, compare, schema, scenarios, validate)
 for _command in _COMMANDS:
     app.command()(one_line_errors(_command))
 

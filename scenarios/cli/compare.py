@@ -1,0 +1,55 @@
+"""`bankbench compare`: two runs, or a run and a profiler export, side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compare(
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A", help="Before: a scenario, the folder of an earlier run, or its result.json."
+        ),
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="After: the same, or a profiler export (CSV).")],
+    chip: Annotated[
+        str | None, typer.Option("--chip", help="Run both scenarios on this chip instead of their own.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write report and tables here too.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="No colours, 100 columns: for pipes and files.")
+    ] = False,
+) -> None:
+    """Compare two runs: the before/after table for a pull request, in Markdown.
+
+    \b
+    bankbench compare fp16-column-plain fp16-column-128B
+    bankbench compare old-report/ my-tile.yaml
+    bankbench compare my-tile.yaml ncu.csv
+
+    Exit code 1 when a limit of the run after is exceeded, 3 when something asked is unknown.
+    """
+    from ..compare import compare as compare_sides
+
+    result = compare_sides(a, b, chip=chip)
+    if out is not None:
+        from ...reports.folder import write_folder
+
+        print(f"report: {write_folder(result, out) / 'report.html'}", file=sys.stderr)
+    if json:
+        from ...reports.files import dumps, result_json
+
+        print(dumps(result_json(result)))
+    else:
+        from ...reports.terminal import print_result
+
+        print_result(result, tables=("totals", "accesses", "differences"), plain=plain)
+    raise typer.Exit(result.exit_code)
