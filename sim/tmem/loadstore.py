@@ -73,8 +73,7 @@ class FragmentMap:
 
     def rows(self) -> IntArray:
         """(thread, register, lane, column[, column of the high half]) for every register, in that order."""
-        threads, count = self.lane.shape
-        thread, register = np.divmod(np.arange(threads * count), count)
+        thread, register = np.divmod(np.arange(self.lane.size), self.lane.size // 32)
         columns = [thread, register, self.lane.ravel(), self.column.ravel()]
         if self.packed:
             columns.append(self.high_column.ravel())
