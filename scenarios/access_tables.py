@@ -50,7 +50,8 @@ def _accesses(counted: Sequence[CountedAccess]) -> Table:
         {
             "access": item.access.name,
             "instruction": _name(item),
-            "count": len(item.access),
+            "count": item.executed,
+            "kernel": item.access.kernel,
             "wavefronts": item.total("wavefronts") if item.known else None,
             "ideal": item.total("ideal_wavefronts") if item.known else None,
             "excess": item.total("excess_wavefronts") if item.known else None,
@@ -63,7 +64,7 @@ def _accesses(counted: Sequence[CountedAccess]) -> Table:
     columns = (
         _ACCESS,
         _INSTRUCTION,
-        Column("count", "", "warp instructions of the access"),
+        Column("count", "", "warp instructions of the access, with its repetitions"),
         _WAVEFRONTS,
         _IDEAL,
         _EXCESS,
@@ -71,6 +72,8 @@ def _accesses(counted: Sequence[CountedAccess]) -> Table:
         _WAYS,
         _STATUS,
     )
+    if any(item.access.kernel for item in counted):
+        columns = (Column("kernel", "", "part of the kernel's name, where the scenario says it"), *columns)
     return _table("accesses", "Accesses", columns, rows)
 
 
@@ -194,14 +197,14 @@ def _banks(counted: Sequence[CountedAccess], chip: Chip) -> Table:
 
 
 def words_by_bank(item: CountedAccess, banks: int, bank_bytes: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Distinct words of every instruction, added up by bank; shape (banks,)."""
+    """Distinct words of every instruction and repetition, added up by bank; shape (banks,)."""
     access = item.access
     pieces = np.arange(0, access.width, min(bank_bytes, access.width))
     words = (access.offsets[:, :, None] + pieces) // bank_bytes
     row = np.broadcast_to(np.arange(len(access))[:, None, None], words.shape)
     active = np.broadcast_to(access.active[:, :, None], words.shape)
     pairs = np.unique((row[active] << 40) | words[active])
-    return np.bincount((pairs & ((1 << 40) - 1)) % banks, minlength=banks)
+    return np.bincount((pairs & ((1 << 40) - 1)) % banks, minlength=banks) * access.repeat
 
 
 def _name(item: CountedAccess) -> str:

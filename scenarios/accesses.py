@@ -66,8 +66,15 @@ class CountedAccess:
         return self.counts.status
 
     def total(self, column: str) -> int:
-        """The sum of a column of the counts over the instructions; 0 where the answer is unknown."""
-        return int(np.maximum(getattr(self.counts, column), 0).sum()) if self.known else 0
+        """The sum of a column of the counts over the instructions and their repetitions; 0 where unknown."""
+        if not self.known:
+            return 0
+        return int(np.maximum(getattr(self.counts, column), 0).sum(dtype=np.int64)) * self.access.repeat
+
+    @property
+    def executed(self) -> int:
+        """Warp instructions with their repetitions."""
+        return len(self.access) * self.access.repeat
 
     @property
     def known(self) -> bool:

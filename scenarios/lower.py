@@ -70,6 +70,8 @@ def _lower(access: AccessSpec, buffers: Mapping[str, PlacedBuffer], folder: Path
         active=active,
         warp=pattern.warp[executed],
         loops={key: values[owner] for key, values in loops.items()},
+        repeat=access.repeat,
+        kernel=access.kernel,
     )
 
 

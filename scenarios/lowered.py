@@ -18,6 +18,7 @@ class LoweredAccess:
     `offsets` (n, 32) are byte addresses in shared memory, `active` (n, 32) says which lanes take part,
     `warp` (n,) which warp executes each instruction, `loops` the value of every loop variable, (n,) each.
     `op`, `width` (bytes) and `variant` are those of the counting model.
+    All of it happens `repeat` times, in the kernel whose name contains `kernel` ("": any).
     """
 
     name: str
@@ -29,6 +30,8 @@ class LoweredAccess:
     active: NDArray[np.bool_]
     warp: NDArray[np.int64]
     loops: Mapping[str, NDArray[np.int64]]
+    repeat: int = 1
+    kernel: str = ""
 
     def __len__(self) -> int:
         return len(self.offsets)

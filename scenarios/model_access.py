@@ -132,6 +132,15 @@ class Access(Strict):
         default=None,
         description="active lanes: an expression (lane < 8), a bit mask, or a list of lanes; default: all",
     )
+    repeat: Annotated[int, Field(ge=1, le=1 << 31)] = Field(
+        default=1,
+        description="how often all of this happens, such as the blocks of a launch; a factor on every sum",
+    )
+    kernel: str = Field(
+        default="",
+        max_length=2000,
+        description="part of a kernel's name; `compare` finds the launch of a profile by it",
+    )
     expect: AccessExpect = AccessExpect()
 
     @field_validator("loops")
@@ -176,4 +185,6 @@ class Access(Strict):
             loops=dict(self.loops),
             warps=self.warps,
             mask=self.mask,
+            repeat=self.repeat,
+            kernel=self.kernel,
         )

@@ -41,3 +41,5 @@ class AccessSpec:
     loops: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
     warps: int = 1
     mask: str | int | Sequence[int] | None = None
+    repeat: int = 1
+    kernel: str = ""
