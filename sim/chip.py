@@ -49,6 +49,10 @@ class Chip:
     constants: Mapping[str, Constant] = field(repr=False, hash=False)
     overrides: tuple[tuple[str, Any], ...] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy for another process reads the file again; a read-only mapping cannot be pickled.
+        return _reload, (self.file, self.overrides)
+
     def __getitem__(self, path: str) -> Any:
         """The value of a constant, None when unknown. Raises ChipError for a path that the chip lacks."""
         return self.constant(path).value
@@ -122,6 +126,10 @@ def _load(name: str) -> Chip:
     path = _find(name)
     head, constants = read_chip_file(path)
     return Chip(head.name, head.title, head.arch, head.aliases, str(path), MappingProxyType(constants))
+
+
+def _reload(file: str, overrides: tuple[tuple[str, Any], ...]) -> Chip:
+    return _load(file).override(dict(overrides))
 
 
 def _find(name: str) -> Path:

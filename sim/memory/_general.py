@@ -36,10 +36,11 @@ def count_general(offsets: NDArray[Any], active: NDArray[np.bool_], rule: Rule) 
     if kind.serves == "words":
         plain = by_bank(words, rule.group, rule)
         wide = by_bank(words, rule.merged_group, rule) if merged.any() else plain
-        ways_plain, ways_wide = plain.max(axis=2), wide.max(axis=2)
-        ways = np.where(merged, ways_wide.max(axis=1), ways_plain.max(axis=1))
-        wavefronts = np.where(merged, ways_wide.sum(axis=1), ways_plain.sum(axis=1))
-        groups = np.where(merged, (ways_wide > 0).sum(axis=1), (ways_plain > 0).sum(axis=1))
+        ways_plain: NDArray[np.int64] = plain.max(axis=2)
+        ways_wide: NDArray[np.int64] = wide.max(axis=2)
+        wavefronts = _either(merged, ways_wide.sum(axis=1), ways_plain.sum(axis=1))
+        groups = _either(merged, (ways_wide > 0).sum(axis=1), (ways_plain > 0).sum(axis=1))
+        ways = _either(merged, ways_wide.max(axis=1), ways_plain.max(axis=1))
         return GeneralCounts(wavefronts, wavefronts - groups, groups, ways, total, merged)
     lanes = lanes_by_bank(offsets, active, rule)
     turns, used = lanes.max(axis=2), lanes.sum(axis=2)
@@ -111,6 +112,10 @@ def _loop(
     wavefronts = loads + rule.passes * rounds
     ideal = (1 + rule.passes) * fewest.max(axis=1)
     return GeneralCounts(wavefronts, loads - rounds, ideal, rounds, total, merged)
+
+
+def _either(merged: NDArray[np.bool_], wide: NDArray[Any], plain: NDArray[Any]) -> NDArray[np.int64]:
+    return np.where(merged, wide, plain).astype(np.int64)
 
 
 def _histogram(banks: NDArray[np.int64], counted: NDArray[np.bool_], size: int) -> NDArray[np.int64]:

@@ -55,7 +55,7 @@ def operation_codes(op: Any, width: Any, variant: Any, count: int) -> NDArray[np
         if count and (codes.min() < 0 or codes.max() >= len(OPERATIONS)):
             raise AccessError(f"op: codes lie between 0 and {len(OPERATIONS) - 1}")
         return codes.astype(np.uint8, copy=False)
-    if not any(isinstance(value, (list, tuple, np.ndarray)) for value in (op, width, variant)):
+    if not any(isinstance(value, (list, tuple, np.ndarray)) for value in (op, width, variant)):  # pyright: ignore[reportUnknownVariableType]
         return np.full(count, _operation(op, width, variant).code, dtype=np.uint8)
     ops, widths, variants = (
         _spread(op, count, "op"),
@@ -103,19 +103,21 @@ def one_each(values: Any, count: int, what: str) -> NDArray[Any]:
     return column
 
 
-def checked_rows(table: NDArray[Any], kind: NDArray[np.uint8], mask: NDArray[np.uint32]) -> NDArray[Any]:
-    """The same offsets, checked: from 0 to 2**31 - 1 and multiples of the width.
+def checked_rows(
+    table: NDArray[Any], kind: NDArray[np.uint8], mask: NDArray[np.uint32]
+) -> tuple[NDArray[Any], int]:
+    """The same offsets, checked: from 0 to 2**31 - 1 and multiples of the width; and a number that none exceeds.
 
     Inactive lanes may hold anything; where they would not pass they become 0, so that later code need not care.
     """
     if not len(table):
-        return table
+        return table, 0
     # One OR over a row shows a sign, a bit beyond 31 and a low bit at once; only rows that show one are looked at.
     together = np.bitwise_or.reduce(table, axis=1).astype(np.int64)
     width = _WIDTH[kind]
     suspicious = np.flatnonzero((together & ~(0x7FFFFFFF & -width)) != 0)
     if not len(suspicious):
-        return table
+        return table, int(np.bitwise_or.reduce(together))
     lanes = table[suspicious].astype(np.int64)
     active = bits(mask[suspicious] & _DEFAULT_MASK[kind[suspicious]])
     wrong = (lanes & ~(0x7FFFFFFF & -width[suspicious, None])) != 0
@@ -130,7 +132,7 @@ def checked_rows(table: NDArray[Any], kind: NDArray[np.uint8], mask: NDArray[np.
         raise AccessError(f"{place(len(table), row, lane)}: {name} at offset {offset}: {need}")
     table = table.copy()
     table[suspicious] = np.where(wrong, 0, lanes).astype(table.dtype)
-    return table
+    return table, int(table.max())
 
 
 def _operation(op: Any, width: Any, variant: Any) -> Operation:

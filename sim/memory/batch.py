@@ -23,7 +23,9 @@ from .trace import Trace
 __all__ = ["CAPACITY", "count", "count_trace"]
 
 CAPACITY = "shared_memory.max_bytes_per_block"
+_PART = 1 << 20
 _GENERAL_BLOCK = 1024
+_DEFAULTS = np.array([kind.default_mask for kind in OPERATIONS], dtype=np.uint32)
 _COLUMNS = ("wavefronts", "bank_conflicts", "ideal_wavefronts", "floor_wavefronts", "worst_ways")
 
 
@@ -69,15 +71,18 @@ def count_trace(trace: Trace, chip: str | Path | Chip = "h200") -> Counts:
     [2, 32]
     """
     machine = load_chip(chip)
-    found = _Found.empty(len(trace))
-    highest, scratch = int(trace.offsets.max(initial=0)), Scratch()
-    for rule, rows, full in _by_rule(trace, machine):
-        if rule.status == "unknown":
-            found.unknown(rows)
-        elif not _is_fast(rule):
-            _general(trace, rule, rows, found)
-        else:
-            _fast(trace, rule, rows, full, highest, scratch, found)
+    found, scratch = _Found.empty(len(trace)), Scratch()
+    # In parts, so that row numbers and labels of a long trace take no more memory than of a million.
+    for start in range(0, len(trace), _PART):
+        part = slice(start, start + _PART)
+        for rule, places, full in _by_rule(trace.kind[part], trace.mask[part], machine):
+            rows = places + start
+            if rule.status == "unknown":
+                found.unknown(rows)
+            elif not _is_fast(rule):
+                _general(trace, rule, rows, found)
+            else:
+                _fast(trace, rule, rows, full, scratch, found)
     return found.counts(trace, machine)
 
 
@@ -105,31 +110,28 @@ class _Found:
             column[rows] = value.astype(np.int32, copy=False)
 
 
-def _by_rule(trace: Trace, chip: Chip) -> list[tuple[Rule, NDArray[np.intp], bool]]:
+def _by_rule(
+    kind: NDArray[np.uint8], mask: NDArray[np.uint32], chip: Chip
+) -> list[tuple[Rule, NDArray[np.intp], bool]]:
     """Row numbers by the rule that counts them, and whether all lanes of those rows are active."""
-    present = np.flatnonzero(np.bincount(trace.kind, minlength=len(OPERATIONS))).tolist()
+    present = np.flatnonzero(np.bincount(kind, minlength=len(OPERATIONS))).tolist()
     rules = {rule.alike: rule for rule in (rule_for(chip, code) for code in present)}
     number = {alike: index for index, alike in enumerate(rules)}
     table = np.zeros(len(OPERATIONS), dtype=np.uint8)
     for code in present:
         table[code] = 2 * number[rule_for(chip, code).alike]
-    defaults = np.array([kind.default_mask for kind in OPERATIONS], dtype=np.uint32)[trace.kind]
-    partial = (trace.mask & defaults) != defaults
+    defaults = _DEFAULTS[kind]
+    partial = (mask & defaults) != defaults
     # Rule and partial fit into a byte, which NumPy sorts by counting.
-    label = table[trace.kind] + partial
+    label = table[kind] + partial
     order = np.argsort(label, kind="stable")
-    ends = np.cumsum(np.bincount(label, minlength=2 * len(rules))).tolist()
-    return [
-        (rule, order[start:end], full)
-        for rule, full, start, end in zip(
-            [rule for rule in rules.values() for _ in range(2)],
-            [True, False] * len(rules),
-            [0, *ends[:-1]],
-            ends,
-            strict=True,
-        )
-        if end > start
-    ]
+    found: list[tuple[Rule, NDArray[np.intp], bool]] = []
+    start = 0
+    for index, size in enumerate(np.bincount(label, minlength=2 * len(rules)).tolist()):
+        if size:
+            found.append((list(rules.values())[index // 2], order[start : start + size], index % 2 == 0))
+        start += size
+    return found
 
 
 def _is_fast(rule: Rule) -> bool:
@@ -144,11 +146,10 @@ def _fast(
     rule: Rule,
     rows: NDArray[np.intp],
     full: bool,
-    highest: int,
     scratch: Scratch,
     found: _Found,
 ) -> None:
-    plan = KeyPlan.of(rule, highest)
+    plan = KeyPlan.of(rule, trace.highest)
     used = np.uint32(rule.operation.default_mask)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]

@@ -109,7 +109,8 @@ def rule_for(chip: Chip, code: int) -> Rule:
             raise AccessError(f"{kind.name}: {chip.title} ({chip.arch}) does not have it ({constant.source})")
     if missing:
         status = "unknown"
-        reasons = (*reasons, *(f"{chip.title}: the chip file says nothing about {path}" for path in missing))
+        more = f" and {len(missing) - 1} more constants that it rests on" if len(missing) > 1 else ""
+        reasons = (*reasons, f"{chip.title}: the chip file says nothing about {missing[0]}{more}")
     if status == "unknown":
         return Rule(kind, 0, 0, 0, 0, (), 0, status, assumptions, reasons)
     rule = Rule(

@@ -28,6 +28,7 @@ class Trace:
     mask    (n,) uint32  active lanes, bit l for lane l; for matrix operations the lanes that supply rows
     warp, pc (n,) or None  which warp, which instruction of the program
     name    text of each row, or None
+    highest a number that no offset exceeds (the smaller, the faster the rows are counted)
 
     Build one with `Trace.of`, which checks every row; a row that the hardware would not execute raises AccessError.
     """
@@ -38,6 +39,7 @@ class Trace:
     warp: NDArray[np.int32] | None = None
     pc: NDArray[np.int64] | None = None
     name: tuple[str, ...] | None = None
+    highest: int = 2**31 - 1
 
     @classmethod
     def of(
@@ -67,14 +69,15 @@ class Trace:
         count = len(table)
         kind = operation_codes(op, width, variant, count)
         masks = masks_of(mask, count, lanes, kind)
-        table = checked_rows(table, kind, masks)
+        table, highest = checked_rows(table, kind, masks)
         return cls(
             kind,
             np.ascontiguousarray(table, dtype=np.int32),
             masks,
             None if warp is None else one_each(warp, count, "warp").astype(np.int32),
             None if pc is None else one_each(pc, count, "pc").astype(np.int64),
-            None if name is None else tuple(str(text) for text in one_each(name, count, "name").tolist()),
+            None if name is None else _texts(name, count),
+            highest,
         )
 
     def __len__(self) -> int:
@@ -82,14 +85,15 @@ class Trace:
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Trace:
         """Some rows, by slice or index array."""
-        picked = np.arange(len(self))[rows]
+        picked: list[int] = np.arange(len(self))[rows].tolist()
         return Trace(
             self.kind[rows],
             self.offsets[rows],
             self.mask[rows],
             None if self.warp is None else self.warp[rows],
             None if self.pc is None else self.pc[rows],
-            None if self.name is None else tuple(self.name[index] for index in picked.tolist()),
+            None if self.name is None else tuple(self.name[index] for index in picked),
+            self.highest,
         )
 
     def operation(self, row: int) -> Operation:
@@ -115,3 +119,8 @@ class Trace:
                 f"{place(len(self), row, lane)}: offset {self.offsets[row, lane]} with {self.width[row]} bytes"
                 f" ends beyond the {capacity} bytes of {where}"
             )
+
+
+def _texts(name: Sequence[str], count: int) -> tuple[str, ...]:
+    texts: list[Any] = one_each(name, count, "name").tolist()
+    return tuple(str(text) for text in texts)
