@@ -37,6 +37,7 @@ def access_tables(
     """All tables of the section, summary first."""
     tables = [
         _accesses(counted),
+        _kernels(counted),
         _collisions(counted),
         _buffers(buffers),
         _banks(counted, chip),
@@ -51,7 +52,6 @@ def _accesses(counted: Sequence[CountedAccess]) -> Table:
             "access": item.access.name,
             "instruction": _name(item),
             "count": item.executed,
-            "kernel": item.access.kernel,
             "wavefronts": item.total("wavefronts") if item.known else None,
             "ideal": item.total("ideal_wavefronts") if item.known else None,
             "excess": item.total("excess_wavefronts") if item.known else None,
@@ -72,9 +72,19 @@ def _accesses(counted: Sequence[CountedAccess]) -> Table:
         _WAYS,
         _STATUS,
     )
-    if any(item.access.kernel for item in counted):
-        columns = (Column("kernel", "", "part of the kernel's name, where the scenario says it"), *columns)
     return _table("accesses", "Accesses", columns, rows)
+
+
+def _kernels(counted: Sequence[CountedAccess]) -> Table:
+    """Which kernel of a profile an access belongs to, and how often it happens in a launch."""
+    named = [item.access for item in counted if item.access.kernel or item.access.repeat > 1]
+    columns = (
+        _ACCESS,
+        Column("kernel", "", "part of the kernel's name; empty: any kernel"),
+        Column("repeat", "", "how often the access happens in a launch"),
+    )
+    rows = [{"access": item.name, "kernel": item.kernel, "repeat": item.repeat} for item in named]
+    return _table("kernels", "Kernels", columns, rows)
 
 
 def _instructions(counted: Sequence[CountedAccess]) -> Table:
