@@ -3,11 +3,14 @@
 `parse` reads any notation; every layout is a frozen value that evaluates whole arrays of coordinates at once.
 """
 
-from . import tirx_ops, tirx_spec, tla_ops
+from . import cute_algebra, f2, tirx_ops, tirx_spec, tla_ops
 from .analysis import extent_of_axis
 from .cute import Basis, CuteLayout, Swizzle, SwizzledLayout, parse_cute
 from .dtype import dtype_bits, dtype_bytes, dtype_names
 from .int_tuple import Static
+from .linear import LinearLayout
+from .linear_encodings import Encoding
+from .linear_text import parse_linear
 from .parse import NOTATIONS, notation_of, parse
 from .protocol import ArrayLike, IntArray, Layout, LayoutError, tile_offsets
 from .swizzle import MODES, swizzle_bits, with_swizzle
@@ -29,8 +32,10 @@ __all__ = [
     "ComposeLayout",
     "CuteLayout",
     "IntArray",
+    "Encoding",
     "Iter",
     "Layout",
+    "LinearLayout",
     "LayoutError",
     "R",
     "S",
@@ -40,6 +45,9 @@ __all__ = [
     "TileLayout",
     "TlaLayout",
     "crd2offset",
+    "cute_algebra",
+    "f2",
+    "parse_linear",
     "dtype_bits",
     "dtype_bytes",
     "dtype_names",

@@ -62,9 +62,9 @@ def coalesce(layout: CuteLayout) -> CuteLayout:
     return _layout(found)
 
 
-def compose(left: CuteLayout | Swizzle | SwizzledLayout, right: CuteLayout | int | tuple[Tiler, ...]) -> (
-    CuteLayout | SwizzledLayout
-):
+def compose(
+    left: CuteLayout | Swizzle | SwizzledLayout, right: CuteLayout | int | tuple[Tiler, ...]
+) -> CuteLayout | SwizzledLayout:
     """left o right: the layout i -> left(right(i)), with the shape of `right`.
 
     A tuple composes mode by mode, an integer n is n:1. A swizzle or a swizzled layout on the left stays on the left.
