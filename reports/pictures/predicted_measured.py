@@ -56,7 +56,7 @@ def predicted_measured(picture: Picture) -> Figure:
                     ids[row], (measured[row], error[row]), (4, 2), textcoords="offset points", color=INK
                 )
         unit = picture.data["unit"]
-        above.set_title(picture.title, loc="left")
+        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
         above.set_ylabel(f"predicted ({unit})")
         below.set_ylabel("error")
         below.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

@@ -11,7 +11,9 @@ from .errors import CycleLimitError, DeadlockError, EngineError
 from .machine import Agent, Machine
 from .record import Issued
 from .simulate import Simulation, simulate
+from .tables import instruction_table, latency_table, stall_table, usage_over_time, usage_table
 from .timing import Timing, timing_of
+from .tracks import Slice, Track, perfetto_trace, tracks_of
 from .usage import Usage
 
 __all__ = [
@@ -29,9 +31,18 @@ __all__ = [
     "Issued",
     "Machine",
     "Simulation",
+    "Slice",
     "Stage",
     "Timing",
+    "Track",
     "Usage",
+    "instruction_table",
+    "latency_table",
+    "perfetto_trace",
     "simulate",
+    "stall_table",
     "timing_of",
+    "tracks_of",
+    "usage_over_time",
+    "usage_table",
 ]

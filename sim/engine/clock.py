@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 import simpy
 from simpy.events import Event
 
-__all__ = ["BOUNDARY", "EVENT", "GRANT", "ISSUE", "NEVER", "SERVICE", "Clock", "Stage"]
+__all__ = ["BOUNDARY", "EVENT", "GRANT", "ISSUE", "NEVER", "SERVICE", "Clock", "Limit", "Stage"]
 
 EVENT, SERVICE, GRANT, ISSUE, BOUNDARY = 0, 1, 2, 4, 9
 NEVER = 1 << 60
@@ -76,6 +76,23 @@ class Stage(ABC):
 
         Only the returned cycle counts: a call of `wake` on the stage itself has no effect while it acts.
         """
+
+
+class Limit(Stage):
+    """Ends the run at a cycle: `cut` says whether something would still have happened then."""
+
+    __slots__ = ("cut", "reached")
+
+    def __init__(self, env: simpy.Environment, cycle: int) -> None:
+        super().__init__(env, BOUNDARY)
+        self.cut = False
+        self.reached = env.event()
+        self.wake(cycle)
+
+    def act(self, now: int) -> int:
+        self.cut = self.env.peek() < NEVER
+        self.reached.succeed()
+        return NEVER
 
 
 class _Tick(Event):

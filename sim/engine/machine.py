@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..program import Program
 from .barrier import Barrier
-from .clock import NEVER, Clock
+from .clock import Clock, Limit
 from .code import Run
 from .errors import CycleLimitError, DeadlockError
 from .issue import Issue
@@ -99,14 +99,12 @@ class Machine:
                 warp.when = warp.armed = self.starts[warp.id]
                 warp.ready = -1
                 self.partitions[warp.partition].wake(warp.when)
-        if limit is None:
-            self.env.run()
-        else:
-            self.env.run(until=limit)
+        watch = Limit(self.env, limit) if limit is not None else None
+        self.env.run(until=watch.reached if watch else None)
         waiting = tuple(who_waits(self))
         if not waiting:
             return
-        if limit is not None and self.env.peek() < NEVER:
+        if limit is not None and watch is not None and watch.cut:
             raise CycleLimitError(self.program.name, limit, waiting)
         raise DeadlockError(self.program.name, self.last_cycle, waiting)
 

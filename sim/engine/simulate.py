@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..chip import Chip, load_chip
 from ..program import Program
 from .code import compile_program
+from .errors import CycleLimitError
 from .machine import Agent, Machine
 from .record import Issued, Recorder
 from .steady import Steady
@@ -77,6 +78,9 @@ def simulate(
     skipped = steady.skipped_cycles if steady else 0
     ends = machine.ends(skipped)
     cycles = max(ends) + timing.overhead if max(ends) >= 0 else 0
+    if limit is not None and max(ends) > limit:
+        ended = next(warp for warp, end in enumerate(ends) if end > limit)
+        raise CycleLimitError(program.name, limit, (f"warp {ended} ends at cycle {ends[ended]}",))
     stalls = {name: machine.issue.stalls[reason] for reason, name in STALL_REASONS.items()}
     usage = usage_of(machine, cycles)
     status, assumptions = _standing(machine_chip)
