@@ -92,9 +92,9 @@ def load_active(mask: NDArray[np.uint32], active: NDArray[Any]) -> None:
     """All bits set where a lane is active, 0 where not, in the shape (lane in group, slot of group, row)."""
     size, groups, _ = active.shape
     bits = 8 * active.dtype.itemsize
-    pieces: list[NDArray[Any]] = []
-    for start in range(0, 32, bits):
-        pieces.append((mask >> np.uint32(start)).astype(active.dtype))
+    pieces: NDArray[Any] = np.empty((32 // bits, len(mask)), dtype=active.dtype)
+    for number in range(len(pieces)):
+        np.copyto(pieces[number], mask >> np.uint32(number * bits), casting="unsafe")
     # The lane's bit is moved to the sign, then the sign is spread over all bits.
     places = np.arange(bits - 1, -1, -1, dtype=np.int64)
     powers: NDArray[Any] = (np.int64(1) << places).astype(active.dtype)

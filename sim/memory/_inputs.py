@@ -13,7 +13,9 @@ from .ops import OPERATIONS, Operation
 from .spelling import parse_op
 
 LANES = 32
-_WIDTH = np.array([kind.width for kind in OPERATIONS], dtype=np.int64)
+_ROWS = 4096
+# The bits that no offset of an operation may have: the sign, those from 31 on, and those below its width.
+_WRONG_BITS = ~(0x7FFFFFFF & -np.array([kind.width for kind in OPERATIONS], dtype=np.int64))
 _DEFAULT_MASK = np.array([kind.default_mask for kind in OPERATIONS], dtype=np.uint32)
 
 
@@ -105,34 +107,51 @@ def one_each(values: Any, count: int, what: str) -> NDArray[Any]:
 
 def checked_rows(
     table: NDArray[Any], kind: NDArray[np.uint8], mask: NDArray[np.uint32]
-) -> tuple[NDArray[Any], int]:
-    """The same offsets, checked: from 0 to 2**31 - 1 and multiples of the width; and a number that none exceeds.
+) -> tuple[NDArray[np.int32], int]:
+    """The same offsets as int32, checked: from 0 to 2**31 - 1 and multiples of the width; a number none exceeds.
 
     Inactive lanes may hold anything; where they would not pass they become 0, so that later code need not care.
     """
-    if not len(table):
-        return table, 0
-    # One OR over a row shows a sign, a bit beyond 31 and a low bit at once; only rows that show one are looked at.
-    together = np.bitwise_or.reduce(table, axis=1).astype(np.int64)
-    width = _WIDTH[kind]
-    suspicious = np.flatnonzero((together & ~(0x7FFFFFFF & -width)) != 0)
-    if not len(suspicious):
-        return table, int(np.bitwise_or.reduce(together))
-    lanes = table[suspicious].astype(np.int64)
-    active = bits(mask[suspicious] & _DEFAULT_MASK[kind[suspicious]])
-    wrong = (lanes & ~(0x7FFFFFFF & -width[suspicious, None])) != 0
+    checked = (
+        np.ascontiguousarray(table) if table.dtype == np.int32 else np.empty(table.shape, dtype=np.int32)
+    )
+    highest = 0
+    for start in range(0, len(table), _ROWS):
+        part = slice(start, start + _ROWS)
+        rows = table[part]
+        # One OR over a row shows a sign, a bit beyond 31 and a low bit at once; few rows have to be looked at.
+        together = np.bitwise_or.reduce(rows, axis=1).astype(np.int64)
+        suspicious = np.flatnonzero(together & _WRONG_BITS[kind[part]])
+        if len(suspicious):
+            fixed = _without_wrong_lanes(table, kind, mask, start + suspicious)
+            if checked is table:
+                checked = table.copy()
+            checked[part] = rows
+            checked[start + suspicious] = fixed
+            together = np.bitwise_or.reduce(checked[part], axis=1).astype(np.int64)
+        elif checked is not table:
+            np.copyto(checked[part], rows, casting="unsafe")
+        highest |= int(np.bitwise_or.reduce(together))
+    return checked, highest
+
+
+def _without_wrong_lanes(
+    table: NDArray[Any], kind: NDArray[np.uint8], mask: NDArray[np.uint32], rows: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Rows with 0 in inactive lanes that would not pass. Raises AccessError for the first active one."""
+    lanes = table[rows].astype(np.int64)
+    active = bits(mask[rows] & _DEFAULT_MASK[kind[rows]])
+    wrong = (lanes & _WRONG_BITS[kind[rows], None]) != 0
     for first in np.argwhere(wrong & active)[:1]:
-        row, lane = int(suspicious[first[0]]), int(first[1])
-        offset, name = int(lanes[first[0], lane]), OPERATIONS[int(kind[row])].name
-        need = f"a multiple of {width[row]} bytes is needed"
+        row, lane = int(rows[first[0]]), int(first[1])
+        offset, operation = int(lanes[first[0], lane]), OPERATIONS[int(kind[row])]
+        need = f"a multiple of {operation.width} bytes is needed"
         if offset < 0:
             need = "byte offsets start at 0"
         elif offset >> 31:
             need = "no shared memory is that large"
-        raise AccessError(f"{place(len(table), row, lane)}: {name} at offset {offset}: {need}")
-    table = table.copy()
-    table[suspicious] = np.where(wrong, 0, lanes).astype(table.dtype)
-    return table, int(table.max())
+        raise AccessError(f"{place(len(table), row, lane)}: {operation.name} at offset {offset}: {need}")
+    return np.where(wrong, 0, lanes)
 
 
 def _operation(op: Any, width: Any, variant: Any) -> Operation:

@@ -72,7 +72,7 @@ class Trace:
         table, highest = checked_rows(table, kind, masks)
         return cls(
             kind,
-            np.ascontiguousarray(table, dtype=np.int32),
+            table,
             masks,
             None if warp is None else one_each(warp, count, "warp").astype(np.int32),
             None if pc is None else one_each(pc, count, "pc").astype(np.int64),

@@ -86,11 +86,12 @@ def _atomic(variant, lanes, groups, most_words, most_lanes, words, banks, floor,
                     kept.append(lane)
                 seen.add(bank)
             left = kept
-        best = -(-len(lanes) // banks)
+        best = -(-len(lanes) // (banks // max(1, 4 // word_bytes)))
         return Expected(loads + 2 * rounds, loads - rounds, 3 * best, floor, rounds, False)
     served = groups(16 if variant == "atom.cas.b64" else 32)
-    # A 64-bit access lies in a pair of 4-byte banks, so half as many lanes find a bank of their own.
-    columns = banks // (8 // word_bytes) if variant == "atom.cas.b64" and word_bytes < 8 else banks
+    # An access wider than a bank lies in several, so fewer lanes find banks of their own.
+    width = 8 if variant == "atom.cas.b64" else 4
+    columns = banks // max(1, width // word_bytes)
     passes = 2 if "cas" in variant else 1
     ways = [most_lanes(group) for group in served]
     ideal = passes * sum(-(-len(group) // columns) for group in served)
