@@ -1,9 +1,9 @@
 """Cycles of tcgen05 instructions, from the figures of the chip file.
 
-The interval between products is the larger of two: the accumulator columns written, two a cycle, and the bytes of A and B
-that are read from shared memory, 128 a cycle. The latency (issue to the return of the wait on the mbarrier) is a constant
-plus N/2 (N/4 where a pair with M = 128 writes half the columns) plus the bytes of A over 128 when A lies in shared memory.
-Every term carries its source in the chip file.
+The interval between products is the larger of two: the accumulator columns written, two a cycle, and the bytes of A
+and B that are read from shared memory, 128 a cycle. The latency (issue to the return of the wait on the mbarrier) is a
+constant plus N/2 (N/4 where a pair with M = 128 writes half the columns) plus the bytes of A over 128 when A lies in
+shared memory. Every term carries its source in the chip file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from .geometry import DEFAULT_CHIP
 from .loadstore import LoadStore
 from .mma import MmaShape, mma_kind
 
-__all__ = ["MmaCycles", "copy_cycles", "load_loop_cycles", "load_store_cycles", "mma_cycles", "transfer_cycles"]
+__all__ = [
+    "MmaCycles",
+    "copy_cycles",
+    "load_loop_cycles",
+    "load_store_cycles",
+    "mma_cycles",
+    "transfer_cycles",
+]
 
 _SMALL_N = {256: 80, 128: 96}  # columns up to which a pair needs its extra cycles
 _MX_WIDE = 256
@@ -64,7 +71,7 @@ def mma_cycles(shape: MmaShape, operands: str = "SS", chip: str | Chip = DEFAULT
     fetch = size / machine.number("tcgen05.operand_bytes_per_cycle")
     if operands == "SS":
         rests.append("tcgen05.operand_bytes_per_cycle")
-        if pair and shape.N <= _SMALL_N[shape.M]:
+        if pair and _SMALL_N[shape.M] >= shape.N:
             extra = "tcgen05.interval.pair_m128_extra" if narrow else "tcgen05.interval.pair_m256_extra"
             fetch += machine.number(extra)
             rests.append(extra)
@@ -142,7 +149,9 @@ def load_loop_cycles(item: LoadStore, chip: str | Chip = DEFAULT_CHIP) -> float:
     busy, _ = load_store_cycles(item, chip)
     if item.op == "st":
         return busy
-    used = machine.number("tmem.ld.loop_overhead") + machine.number("tmem.ld.loop_per_register") * item.registers
+    used = (
+        machine.number("tmem.ld.loop_overhead") + machine.number("tmem.ld.loop_per_register") * item.registers
+    )
     return max(machine.number("tmem.ld.loop_floor"), used, busy)
 
 

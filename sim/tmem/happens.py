@@ -1,0 +1,187 @@
+"""What is known to have happened before what, and the accesses for which nothing says so: hazards.
+
+Every role has a clock: how far it knows each other role to be, and which asynchronous work it knows to be complete.
+Waits on barriers carry clocks from role to role. Two accesses to one cell, one of them a write, are a hazard when the
+later one's role does not know that the earlier one is complete, unless the hardware keeps the pair in order.
+
+Asynchronous work completes in the order of its track: products, copies and shifts of one thread by commit, loads and
+stores of tensor memory by wait::ld and wait::st, TMA copies by the phase of their barrier. What a role learns of
+another role's tensor-memory work counts only after tcgen05.fence::after_thread_sync, and loads and stores are told to
+others only after fence::before_thread_sync. Plain stores to shared memory count for products and copies after a proxy
+fence. Source: PTX ISA 9.1, 9.7.16.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .program import Region, Step
+
+__all__ = ["TCGEN05", "Access", "Clock", "Hazard", "Hazards"]
+
+Track = tuple[str, str]
+Clock = dict[Track, int]
+TCGEN05 = ("mma", "cp", "shift", "ld", "st", "dealloc")
+PROXY = "write for the async proxy"
+# (earlier, later) issued by one thread that need no wait between them
+_IN_ORDER = {("mma", "mma"), ("cp", "mma"), ("shift", "mma"), ("shift", "cp"), ("mma", "shift")}
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """Two instructions that touch one cell without an order between them, and how often it was seen."""
+
+    kind: str
+    first_role: str
+    first: str
+    second_role: str
+    second: str
+    region: str
+    advice: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind}: {self.second} ({self.second_role}) does not wait for {self.first} ({self.first_role}), "
+            f"{self.region}; {self.advice}"
+        )
+
+
+@dataclass(slots=True)
+class Access:
+    """One access: who, which step, its place on its track, and whether it writes."""
+
+    role: str
+    step: Step
+    track: Track
+    number: int
+    writes: bool
+
+
+def join(into: Clock, other: Mapping[Track, int]) -> None:
+    """The later of two clocks, in place."""
+    for track, number in other.items():
+        if number > into.get(track, 0):
+            into[track] = number
+
+
+class Hazards:
+    """The accesses that are still of interest, by region, and the hazards found."""
+
+    def __init__(self) -> None:
+        self._open: dict[Region, dict[tuple[Track, bool], Access]] = {}
+        self._near: dict[Region, list[Region]] = {}
+        self._found: dict[tuple[str, ...], Hazard] = {}
+
+    @property
+    def found(self) -> tuple[Hazard, ...]:
+        """The hazards, each pair of instructions once, in the order of their first appearance."""
+        return tuple(self._found.values())
+
+    def touch(
+        self, region: Region, access: Access, known: Mapping[Track, int], seen: Mapping[Track, int]
+    ) -> None:
+        """Checks an access against the earlier ones and remembers it.
+
+        `known` is what its role may rely on for this access, `seen` what it knows without regard to fences.
+        """
+        if region not in self._near:
+            self._meet(region)
+        for near in self._near[region]:
+            earlier = self._open[near]
+            done: list[tuple[Track, bool]] = []
+            for key, other in earlier.items():
+                if not (other.writes or access.writes):
+                    continue
+                if _ordered(other, access, known):
+                    if access.writes and region.covers(near):
+                        done.append(key)
+                    continue
+                self._add(
+                    other,
+                    access,
+                    region if region.end - region.first <= near.end - near.first else near,
+                    seen,
+                )
+            for key in done:
+                del earlier[key]
+        self._open[region][access.track, access.writes] = access
+
+    def _meet(self, region: Region) -> None:
+        self._open[region] = {}
+        near = [other for other in self._near if region.meets(other)]
+        for other in near:
+            self._near[other].append(region)
+        self._near[region] = [*near, region]
+
+    def _add(self, first: Access, second: Access, region: Region, seen: Mapping[Track, int]) -> None:
+        kind = _kind(first, second)
+        key = (kind, first.role, str(first.step), second.role, str(second.step))
+        old = self._found.get(key)
+        if old is not None:
+            self._found[key] = Hazard(
+                old.kind,
+                old.first_role,
+                old.first,
+                old.second_role,
+                old.second,
+                old.region,
+                old.advice,
+                old.count + 1,
+            )
+            return
+        fence = seen.get(first.track, 0) >= first.number
+        self._found[key] = Hazard(
+            kind,
+            first.role,
+            str(first.step),
+            second.role,
+            str(second.step),
+            str(region),
+            _advice(first, second, fence),
+        )
+
+
+def _kind(first: Access, second: Access) -> str:
+    if first.writes and second.writes:
+        return "write after write"
+    return "read before the write is complete" if first.writes else "overwritten while it is read"
+
+
+def _ordered(first: Access, second: Access, known: Mapping[Track, int]) -> bool:
+    if first.step.op == "write" and second.step.op in ("mma", "cp", "tma"):
+        return known.get((first.role, PROXY), 0) >= first.number
+    if known.get(first.track, 0) >= first.number:
+        return True
+    if first.role != second.role:
+        return False
+    pair = (first.step.op, second.step.op)
+    if pair not in _IN_ORDER:
+        return first.track == second.track and first.step.op == second.step.op in ("write", "read")
+    if pair == ("mma", "mma"):
+        return first.step.item == second.step.item
+    if pair == ("shift", "cp"):
+        return getattr(second.step.item, "shape", "") == ".4x256b"
+    return True
+
+
+def _advice(first: Access, second: Access, fence: bool) -> str:
+    op = first.step.op
+    if fence:
+        return "tcgen05.fence::after_thread_sync is missing behind the wait"
+    same = first.role == second.role
+    if op in ("mma", "cp", "shift"):
+        return "commit it to an mbarrier and wait for that" if same else "wait for the mbarrier of its commit"
+    if op in ("ld", "st"):
+        wait = f"tcgen05.wait::{op}"
+        return (
+            wait
+            if same
+            else f"{wait}, fence::before_thread_sync, then an arrival that the other role waits for"
+        )
+    if op == "write" and second.step.op in ("mma", "cp", "tma"):
+        return "fence.proxy.async behind the stores, then an arrival that the other role waits for"
+    if op == "tma":
+        return "wait for the mbarrier of the copy"
+    return "an arrival that the other role waits for is missing"

@@ -1,0 +1,394 @@
+"""Time: roles of one block on the tensor pipe, the copy paths and the load and store ports of one SM, on SimPy's clock.
+
+Each role is a SimPy process that executes its steps in order. Asynchronous work is placed on its resource when it is
+issued: a resource serves in the order of issue and knows when it is free next, so that an instruction costs one or two
+events. Products of one thread follow each other at their interval; a commit arrives when all earlier products, copies
+and shifts of its thread are complete. All figures come from the chip file; `Simulation.rests_on` lists those used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+import simpy
+
+from ..chip import Chip, load_chip
+from ..engine.errors import CycleLimitError, DeadlockError
+from .copy import Copy
+from .errors import TmemError
+from .geometry import DEFAULT_CHIP
+from .happens import PROXY, TCGEN05, Access, Clock, Hazard, Hazards, Track, join
+from .loadstore import LoadStore
+from .mma import MmaShape
+from .program import Barrier, Program, Region, Role, Step
+from .timing import copy_cycles, load_store_cycles, mma_cycles, transfer_cycles
+
+__all__ = ["Simulation", "Span", "simulate"]
+
+_Steps = Generator[simpy.Event, Any, None]
+_ASYNC = {"mma": "tc", "cp": "tc", "shift": "tc", "ld": "ld", "st": "st"}
+_SPANS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something that took time: a resource at work for an instruction, or a role waiting for a barrier."""
+
+    row: str
+    text: str
+    start: float
+    end: float
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What a run found: cycles, busy cycles of every resource, waits of every role by cause, hazards.
+
+    `steps` counts executed steps, `products` the products among them; `spans` holds the first 20,000 for a timeline.
+    `rests_on` are the paths of the constants that the time depends on.
+    """
+
+    program: str
+    cycles: float
+    busy: dict[str, float]
+    waits: dict[tuple[str, str], float]
+    ends: dict[str, float]
+    steps: int
+    products: int
+    hazards: tuple[Hazard, ...]
+    spans: tuple[Span, ...]
+    rests_on: tuple[str, ...]
+
+    @property
+    def critical(self) -> str:
+        """The resource that is busy for most of the time."""
+        return max(self.busy, key=lambda name: self.busy[name]) if self.busy else ""
+
+    def share(self, resource: str) -> float:
+        """Part of the time that a resource is busy."""
+        return self.busy.get(resource, 0.0) / self.cycles if self.cycles else 0.0
+
+
+@dataclass(slots=True)
+class _Bar:
+    """State of an mbarrier: completed phases, what the current one still needs, who waits, and what they learn."""
+
+    spec: Barrier
+    completed: int
+    pending: int
+    bytes_due: float = 0
+    clock: Clock = field(default_factory=dict[Track, int])
+    past: list[Clock] = field(default_factory=list[Clock])
+    event: simpy.Event | None = None
+
+
+@dataclass(slots=True)
+class _State:
+    """State of a role: what it knows, what it may rely on for tcgen05, and its own asynchronous work."""
+
+    role: Role
+    known: Clock = field(default_factory=dict[Track, int])
+    fenced: Clock = field(default_factory=dict[Track, int])
+    told: Clock = field(default_factory=dict[Track, int])
+    issued: Clock = field(default_factory=dict[Track, int])
+    done_at: dict[str, float] = field(default_factory=dict[str, float])
+    waited: dict[str, int] = field(default_factory=dict[str, int])
+    since_commit: int = 0
+    finished: bool = False
+    at: str = ""
+
+
+def simulate(
+    program: Program, chip: str | Chip = DEFAULT_CHIP, *, limit: float = 50_000_000, record: bool = True
+) -> Simulation:
+    """Runs a program to its end.
+
+    Raises DeadlockError when roles wait for something that never comes, CycleLimitError after `limit` cycles.
+    `record` False leaves the spans out.
+    """
+    return _Machine(program, load_chip(chip), record).run(limit)
+
+
+class _Machine:
+    """One SM and the roles of a block on it."""
+
+    def __init__(self, program: Program, chip: Chip, record: bool) -> None:
+        self.program = program
+        self.chip = chip
+        self.env = simpy.Environment()
+        self.bars = {b.name: _Bar(b, b.initial, b.arrivals) for b in program.barriers}
+        self.states = [_State(role) for role in program.roles]
+        self.free: dict[str, float] = {}
+        self.busy: dict[str, float] = {}
+        self.waits: dict[tuple[str, str], float] = {}
+        self.hazards = Hazards()
+        self.spans: list[Span] | None = [] if record else None
+        self.rests: dict[str, None] = {}
+        self.costs: dict[tuple[Any, ...], tuple[float, float]] = {}
+        self.figures: dict[str, float] = {}
+        self.steps = 0
+        self.products = 0
+        self.mma_until = 0.0
+
+    def run(self, limit: float) -> Simulation:
+        for state in self.states:
+            self.env.process(self._role(state))
+        self.env.run(until=limit)
+        waiting = tuple(f"{s.role.name} in {s.at}" for s in self.states if not s.finished)
+        if waiting:
+            if self.env.peek() < float("inf"):
+                raise CycleLimitError(self.program.name, int(limit), waiting)
+            raise DeadlockError(self.program.name, int(self._end()), waiting)
+        return Simulation(
+            self.program.name,
+            self._end(),
+            dict(sorted(self.busy.items(), key=lambda item: -item[1])),
+            self.waits,
+            dict(self.ends),
+            self.steps,
+            self.products,
+            self.hazards.found,
+            tuple(self.spans or ()),
+            tuple(self.rests),
+        )
+
+    @property
+    def ends(self) -> dict[str, float]:
+        """When each role executed its last step."""
+        return {state.role.name: state.done_at.get("end", 0.0) for state in self.states}
+
+    def _end(self) -> float:
+        return max([*self.ends.values(), *self.free.values()], default=0.0)
+
+    def _figure(self, path: str) -> float:
+        if path not in self.figures:
+            self.figures[path] = self.chip.number(path)
+            self.rests[path] = None
+        return self.figures[path]
+
+    def _role(self, state: _State) -> _Steps:
+        issue = self._figure("tcgen05.issue_cycles")
+        for step in state.role.steps:
+            state.at = str(step)
+            self.steps += 1
+            op = step.op
+            if op == "wait":
+                yield from self._wait(state, step)
+                continue
+            if op in ("mma", "cp", "shift", "ld", "st", "tma"):
+                self._async(state, step)
+                yield self.env.timeout(issue)
+            elif op == "commit":
+                self._commit(state, step)
+                yield self.env.timeout(issue)
+            else:
+                cycles = self._sync(state, step)
+                if cycles:
+                    yield self.env.timeout(cycles)
+        state.finished = True
+        state.done_at["end"] = float(self.env.now)
+
+    # barriers
+
+    def _bar(self, name: str) -> _Bar:
+        if name not in self.bars:
+            raise TmemError(f"program {self.program.name}: no barrier {name!r}; {', '.join(self.bars)}")
+        return self.bars[name]
+
+    def _wait(self, state: _State, step: Step) -> _Steps:
+        bar = self._bar(step.barrier)
+        turn = state.waited.get(step.barrier, 0)
+        state.waited[step.barrier] = turn + 1
+        start = float(self.env.now)
+        while bar.completed <= turn:
+            if bar.event is None:
+                bar.event = self.env.event()
+            yield bar.event
+        now = float(self.env.now)
+        if now > start:
+            key = (state.role.name, step.barrier)
+            self.waits[key] = self.waits.get(key, 0.0) + now - start
+            self._span(state.role.name, str(step), start, now, waiting=True)
+        if turn >= bar.spec.initial:
+            join(state.known, bar.past[turn - bar.spec.initial])
+
+    def _tell(self, state: _State) -> Clock:
+        """What an arrival carries: all that is known, own loads and stores as far as a fence has published them."""
+        own = [(state.role.name, kind) for kind in ("ld", "st")]
+        if all(state.known.get(track, 0) == state.told.get(track, 0) for track in own):
+            return state.known
+        return state.known | {track: state.told.get(track, 0) for track in own}
+
+    def _arrive(self, bar: _Bar, clock: Clock, arrivals: int = 1, size: float = 0) -> None:
+        join(bar.clock, clock)
+        bar.pending -= arrivals
+        bar.bytes_due -= size
+        if bar.pending < 0:
+            raise TmemError(f"barrier {bar.spec.name}: more arrivals than the {bar.spec.arrivals} of a phase")
+        if bar.pending == 0 and abs(bar.bytes_due) < 1e-9:
+            bar.past.append(bar.clock)
+            bar.clock = {}
+            bar.completed += 1
+            bar.pending = bar.spec.arrivals
+            if bar.event is not None:
+                bar.event.succeed()
+                bar.event = None
+
+    def _later(self, at: float, bar: _Bar, clock: Clock, arrivals: int, size: float) -> None:
+        event = self.env.timeout(max(at - float(self.env.now), 0))
+
+        def arrive(_: simpy.Event) -> None:
+            self._arrive(bar, clock, arrivals, size)
+
+        event.callbacks.append(arrive)  # pyright: ignore[reportUnknownMemberType, reportOptionalMemberAccess]
+
+    # asynchronous work
+
+    def _async(self, state: _State, step: Step) -> None:
+        now = float(self.env.now)
+        row, busy, latency = self._cost(state, step)
+        start = max(now, self.free.get(row, 0.0))
+        if step.op == "mma":
+            # a copy that was issued before is complete when the product reads it
+            start = max(start, state.done_at.get("cp", 0.0))
+            self.products += 1
+            state.since_commit += 1
+        elif step.op == "ld" and self.mma_until > start:
+            busy /= 1 - self._figure("tmem.ld.mma_share")
+        self.free[row] = start + busy
+        self.busy[row] = self.busy.get(row, 0.0) + busy
+        done = start + max(latency, busy)
+        if step.op == "mma":
+            self.mma_until = max(self.mma_until, start + busy)
+        self._span(row, str(step), start, start + busy)
+        track = (state.role.name, _ASYNC.get(step.op, step.barrier or step.op))
+        number = state.issued.get(track, 0) + 1
+        state.issued[track] = number
+        for name in (track[1], "cp" if step.op == "cp" else track[1]):
+            state.done_at[name] = max(state.done_at.get(name, 0.0), done)
+        self._touch(state, step, track, number)
+        if step.op == "tma":
+            clock = dict(state.known) | {track: number}
+            self._later(done, self._bar(step.barrier), clock, 0, step.amount)
+
+    def _cost(self, state: _State, step: Step) -> tuple[str, float, float]:
+        item = step.item
+        key: tuple[Any, ...] = (step.op, item, step.operands, step.amount if step.op == "tma" else 0)
+        row = {"mma": "tensor pipe", "cp": "tcgen05.cp", "shift": "tcgen05.shift", "tma": "TMA"}.get(step.op)
+        if row is None:
+            row = f"tmem {step.op} window {state.role.warp % 4}"
+        if key not in self.costs:
+            self.costs[key] = self._price(step, item)
+        return (row, *self.costs[key])
+
+    def _price(self, step: Step, item: Copy | MmaShape | LoadStore | None) -> tuple[float, float]:
+        if step.op == "mma" and isinstance(item, MmaShape):
+            found = mma_cycles(item, step.operands, self.chip)
+            self.rests |= dict.fromkeys(found.rests_on)
+            return found.interval, found.latency
+        if step.op == "cp" and isinstance(item, Copy):
+            self._rest("tcgen05.cp.cycles_per_copy", "tcgen05.cp.latency", "tcgen05.cp.replica_share")
+            return copy_cycles(item, self.chip)
+        if step.op in ("ld", "st") and isinstance(item, LoadStore):
+            self._rest(f"tmem.{step.op}.bytes_per_cycle", f"tmem.{step.op}.latency")
+            return load_store_cycles(item, self.chip)
+        if step.op == "tma":
+            self._rest("tma.bytes_per_cycle", "tma.latency", "tma.issue_cycles")
+            return transfer_cycles(int(step.amount), self.chip)
+        if step.op == "shift":
+            cycles = self._figure("tcgen05.shift.cycles")
+            return cycles, cycles
+        raise TmemError(f"step {step}: {step.op} needs its instruction")
+
+    def _rest(self, *paths: str) -> None:
+        self.rests |= dict.fromkeys(paths)
+
+    def _commit(self, state: _State, step: Step) -> None:
+        done = max(state.done_at.get("tc", 0.0), float(self.env.now))
+        if state.since_commit > 1:
+            done += self._figure("tcgen05.latency.burst_overhead")
+        state.since_commit = 0
+        track = (state.role.name, "tc")
+        clock = dict(state.known) | {track: state.issued.get(track, 0)}
+        self._later(done, self._bar(step.barrier), clock, 1, 0)
+
+    # what the role does itself
+
+    def _sync(self, state: _State, step: Step) -> float:
+        op = step.op
+        now = float(self.env.now)
+        if op in ("wait_ld", "wait_st"):
+            kind = op.removeprefix("wait_")
+            track = (state.role.name, kind)
+            state.known[track] = state.fenced[track] = state.issued.get(track, 0)
+            cycles = max(self._figure(f"tmem.{op}_cycles"), state.done_at.get(kind, 0.0) - now)
+            key = (state.role.name, f"tcgen05.wait::{kind}")
+            self.waits[key] = self.waits.get(key, 0.0) + cycles
+            self._span(state.role.name, f"wait::{kind}", now, now + cycles, waiting=True)
+            return cycles
+        if op == "fence_after":
+            join(state.fenced, state.known)
+            return self._figure("tmem.fence_cycles")
+        if op == "fence_before":
+            for kind in ("ld", "st"):
+                track = (state.role.name, kind)
+                if track in state.known:
+                    state.told[track] = state.known[track]
+            return self._figure("tmem.fence_cycles")
+        if op == "fence_async":
+            state.known[state.role.name, PROXY] = state.issued.get((state.role.name, "write"), 0)
+            return self._figure("tmem.fence_cycles")
+        if op == "arrive":
+            self._arrive(self._bar(step.barrier), self._tell(state))
+            return 0
+        if op == "expect":
+            bar = self._bar(step.barrier)
+            bar.bytes_due += step.amount
+            self._arrive(bar, self._tell(state))
+            return 0
+        if op in ("write", "read"):
+            track = (state.role.name, op)
+            state.issued[track] = number = state.issued.get(track, 0) + 1
+            self._touch(state, step, track, number)
+            state.known[track] = number
+        if op == "alloc":
+            return self._figure("tmem.alloc.cycles")
+        if op == "dealloc":
+            track = (state.role.name, op)
+            state.issued[track] = number = state.issued.get(track, 0) + 1
+            self._touch(state, step, track, number)
+            return self._figure("tmem.alloc.dealloc_cycles")
+        if op == "work" or (op in ("write", "read") and step.amount):
+            self._span(state.role.name, str(step), now, now + step.amount)
+        return step.amount if op in ("work", "write", "read") else 0
+
+    # memory
+
+    def _touch(self, state: _State, step: Step, track: Track, number: int) -> None:
+        known = state.known
+        if step.op in TCGEN05:
+            # tensor-memory work relies on what a fence has made usable; barriers of shared memory need none
+            tmem = state.fenced
+            for region in step.reads:
+                self._one(
+                    region, step, state, track, number, False, tmem if region.space == "tmem" else known
+                )
+            for region in step.writes:
+                self._one(region, step, state, track, number, True, tmem if region.space == "tmem" else known)
+            return
+        for region in step.reads:
+            self._one(region, step, state, track, number, False, known)
+        for region in step.writes:
+            self._one(region, step, state, track, number, True, known)
+
+    def _one(
+        self, region: Region, step: Step, state: _State, track: Track, number: int, writes: bool, known: Clock
+    ) -> None:
+        self.hazards.touch(region, Access(state.role.name, step, track, number, writes), known, state.known)
+
+    def _span(self, row: str, text: str, start: float, end: float, waiting: bool = False) -> None:
+        if self.spans is not None and len(self.spans) < _SPANS:
+            self.spans.append(Span(row, text, start, end, waiting))
