@@ -48,7 +48,7 @@ class Hazard:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Access:
     """One access: who, which step, its place on its track, and whether it writes."""
 
@@ -66,13 +66,26 @@ def join(into: Clock, other: Mapping[Track, int]) -> None:
             into[track] = number
 
 
+@dataclass(slots=True, eq=False)
+class _Spot:
+    """A region with the accesses to it that later ones may still meet, and the regions that share cells with it."""
+
+    region: Region
+    near: list[tuple[_Spot, bool]]
+    writes: dict[Track, Access]
+    reads: dict[Track, Access]
+
+
 class Hazards:
     """The accesses that are still of interest, by region, and the hazards found."""
 
     def __init__(self) -> None:
-        self._open: dict[Region, dict[tuple[Track, bool], Access]] = {}
-        self._near: dict[Region, list[Region]] = {}
+        self._spots: dict[Region, _Spot] = {}
+        # the same objects come again and again; looking them up by identity spares most of the hashing
+        self._by_id: dict[int, _Spot] = {}
         self._found: dict[tuple[str, ...], Hazard] = {}
+        self._last: tuple[Step, str] | None = None
+        self._repeated: list[Access] = []
 
     @property
     def found(self) -> tuple[Hazard, ...]:
@@ -80,40 +93,64 @@ class Hazards:
         return tuple(self._found.values())
 
     def touch(
-        self, region: Region, access: Access, known: Mapping[Track, int], seen: Mapping[Track, int]
+        self,
+        role: str,
+        step: Step,
+        track: Track,
+        number: int,
+        known: Mapping[Track, int],
+        fenced: Mapping[Track, int],
     ) -> None:
-        """Checks an access against the earlier ones and remembers it.
+        """Checks the accesses of a step against the earlier ones and remembers them.
 
-        `known` is what its role may rely on for this access, `seen` what it knows without regard to fences.
+        `known` is what its role has heard of, `fenced` what it may rely on for tensor memory.
         """
-        if region not in self._near:
-            self._meet(region)
-        for near in self._near[region]:
-            earlier = self._open[near]
-            done: list[tuple[Track, bool]] = []
-            for key, other in earlier.items():
-                if not (other.writes or access.writes):
-                    continue
-                if _ordered(other, access, known):
-                    if access.writes and region.covers(near):
-                        done.append(key)
-                    continue
-                self._add(
-                    other,
-                    access,
-                    region if region.end - region.first <= near.end - near.first else near,
-                    seen,
-                )
-            for key in done:
-                del earlier[key]
-        self._open[region][access.track, access.writes] = access
+        last = self._last
+        if last is not None and last[0] is step and last[1] == role and step.op == "mma":
+            # products in a row: nothing came between, so only their number changes
+            for access in self._repeated:
+                access.number = number
+            return
+        self._last = (step, role)
+        self._repeated = []
+        inside = step.op in TCGEN05
+        for regions, writes in ((step.reads, False), (step.writes, True)):
+            for region in regions:
+                access = Access(role, step, track, number, writes)
+                self._one(region, access, fenced if inside and region.space == "tmem" else known, known)
+                self._repeated.append(access)
 
-    def _meet(self, region: Region) -> None:
-        self._open[region] = {}
-        near = [other for other in self._near if region.meets(other)]
-        for other in near:
-            self._near[other].append(region)
-        self._near[region] = [*near, region]
+    def _one(
+        self, region: Region, access: Access, known: Mapping[Track, int], heard: Mapping[Track, int]
+    ) -> None:
+        spot = self._by_id.get(id(region)) or self._spot(region)
+        for near, covered in spot.near:
+            for earlier in (near.writes, near.reads) if access.writes else (near.writes,):
+                if not earlier:
+                    continue
+                done: list[Track] = []
+                for track, other in earlier.items():
+                    if not _ordered(other, access, known):
+                        smaller = min(spot.region, near.region, key=lambda r: r.end - r.first)
+                        self._add(other, access, smaller, heard)
+                    elif access.writes and covered:
+                        done.append(track)
+                for track in done:
+                    del earlier[track]
+        (spot.writes if access.writes else spot.reads)[access.track] = access
+
+    def _spot(self, region: Region) -> _Spot:
+        spot = self._spots.get(region)
+        if spot is None:
+            spot = self._spots[region] = _Spot(region, [], {}, {})
+            for other in self._spots.values():
+                if region.meets(other.region):
+                    spot.near.append((other, region.covers(other.region)))
+                    if other is not spot:
+                        other.near.append((spot, other.region.covers(region)))
+        if region is spot.region:
+            self._by_id[id(region)] = spot
+        return spot
 
     def _add(self, first: Access, second: Access, region: Region, seen: Mapping[Track, int]) -> None:
         kind = _kind(first, second)

@@ -19,10 +19,10 @@ from ..engine.errors import CycleLimitError, DeadlockError
 from .copy import Copy
 from .errors import TmemError
 from .geometry import DEFAULT_CHIP
-from .happens import PROXY, TCGEN05, Access, Clock, Hazard, Hazards, Track, join
+from .happens import PROXY, Clock, Hazard, Hazards, Track, join
 from .loadstore import LoadStore
 from .mma import MmaShape
-from .program import Barrier, Program, Region, Role, Step
+from .program import Barrier, Program, Role, Step
 from .timing import copy_cycles, load_store_cycles, mma_cycles, transfer_cycles
 
 __all__ = ["Simulation", "Span", "simulate"]
@@ -365,29 +365,8 @@ class _Machine:
             self._span(state.role.name, str(step), now, now + step.amount)
         return step.amount if op in ("work", "write", "read") else 0
 
-    # memory
-
     def _touch(self, state: _State, step: Step, track: Track, number: int) -> None:
-        known = state.known
-        if step.op in TCGEN05:
-            # tensor-memory work relies on what a fence has made usable; barriers of shared memory need none
-            tmem = state.fenced
-            for region in step.reads:
-                self._one(
-                    region, step, state, track, number, False, tmem if region.space == "tmem" else known
-                )
-            for region in step.writes:
-                self._one(region, step, state, track, number, True, tmem if region.space == "tmem" else known)
-            return
-        for region in step.reads:
-            self._one(region, step, state, track, number, False, known)
-        for region in step.writes:
-            self._one(region, step, state, track, number, True, known)
-
-    def _one(
-        self, region: Region, step: Step, state: _State, track: Track, number: int, writes: bool, known: Clock
-    ) -> None:
-        self.hazards.touch(region, Access(state.role.name, step, track, number, writes), known, state.known)
+        self.hazards.touch(state.role.name, step, track, number, state.known, state.fenced)
 
     def _span(self, row: str, text: str, start: float, end: float, waiting: bool = False) -> None:
         if self.spans is not None and len(self.spans) < _SPANS:
