@@ -1,18 +1,46 @@
-"""Layouts: logical coordinate to physical coordinates on named axes, in four notations. Pure mathematics, NumPy only.
+"""Layouts: logical coordinate to physical coordinates on named axes, in four notations. NumPy only.
 
 `parse` reads any notation; every layout is a frozen value that evaluates whole arrays of coordinates at once.
 """
 
 from . import cute_algebra, f2, tirx_ops, tirx_spec, tla_ops
-from .analysis import extent_of_axis
+from .analysis import (
+    Inverse,
+    LayoutFacts,
+    alignment_bytes,
+    all_places,
+    contiguous_run,
+    extent_of_axis,
+    facts,
+    footprint_bytes,
+    holes,
+    inverse,
+    is_injective,
+    lane_run,
+    offsets,
+    padding_waste,
+    shared_places,
+)
+from .bit_linear import (
+    BitMatrix,
+    LinearConflicts,
+    access_matrix,
+    bit_matrix,
+    byte_columns,
+    linear_conflicts,
+    to_linear,
+)
 from .cute import Basis, CuteLayout, Swizzle, SwizzledLayout, parse_cute
 from .dtype import dtype_bits, dtype_bytes, dtype_names
+from .fragments import fragment_shape, from_thread_values, mma_fragment
 from .int_tuple import Static
 from .linear import LinearLayout
 from .linear_encodings import Encoding
 from .linear_text import parse_linear
 from .parse import NOTATIONS, notation_of, parse
 from .protocol import ArrayLike, IntArray, Layout, LayoutError, tile_offsets
+from .scale_factors import sf_smem_layout, sf_tmem_layout
+from .smem_atoms import mma_shared_layout
 from .swizzle import MODES, swizzle_bits, with_swizzle
 from .tirx import ComposeLayout, Iter, TileLayout
 from .tirx_axes import AXES, Axis
@@ -20,6 +48,13 @@ from .tirx_spec import R, S
 from .tirx_text import parse_tirx
 from .tla import TlaLayout, crd2offset, parse_tla
 from .tla_tags import TAGS, from_tag
+from .tmem_layouts import (
+    tcgen05_atom_layout,
+    tmem_columns,
+    tmem_datapath_layout,
+    tmem_mma_operand_layout,
+    wg_local_layout,
+)
 
 __all__ = [
     "AXES",
@@ -29,14 +64,18 @@ __all__ = [
     "ArrayLike",
     "Axis",
     "Basis",
+    "BitMatrix",
     "ComposeLayout",
     "CuteLayout",
-    "IntArray",
     "Encoding",
+    "IntArray",
+    "Inverse",
     "Iter",
     "Layout",
-    "LinearLayout",
     "LayoutError",
+    "LayoutFacts",
+    "LinearConflicts",
+    "LinearLayout",
     "R",
     "S",
     "Static",
@@ -44,24 +83,52 @@ __all__ = [
     "SwizzledLayout",
     "TileLayout",
     "TlaLayout",
+    "access_matrix",
+    "alignment_bytes",
+    "all_places",
+    "bit_matrix",
+    "byte_columns",
+    "contiguous_run",
     "crd2offset",
     "cute_algebra",
-    "f2",
-    "parse_linear",
     "dtype_bits",
     "dtype_bytes",
     "dtype_names",
     "extent_of_axis",
+    "f2",
+    "facts",
+    "footprint_bytes",
+    "fragment_shape",
     "from_tag",
+    "from_thread_values",
+    "holes",
+    "inverse",
+    "is_injective",
+    "lane_run",
+    "linear_conflicts",
+    "mma_fragment",
+    "mma_shared_layout",
     "notation_of",
+    "offsets",
+    "padding_waste",
     "parse",
     "parse_cute",
+    "parse_linear",
     "parse_tirx",
     "parse_tla",
+    "sf_smem_layout",
+    "sf_tmem_layout",
+    "shared_places",
     "swizzle_bits",
+    "tcgen05_atom_layout",
     "tile_offsets",
     "tirx_ops",
     "tirx_spec",
     "tla_ops",
+    "tmem_columns",
+    "tmem_datapath_layout",
+    "tmem_mma_operand_layout",
+    "to_linear",
+    "wg_local_layout",
     "with_swizzle",
 ]

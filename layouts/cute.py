@@ -170,7 +170,7 @@ class Swizzle:
     def evaluate(self, offset: IntArray) -> IntArray:
         """Swizzled offsets of an array; its own inverse."""
         source = offset & self.source_mask
-        return offset ^ (source >> self.shift if self.shift >= 0 else source << -self.shift)
+        return np.asarray(offset ^ (source >> self.shift if self.shift >= 0 else source << -self.shift))
 
     def __call__(self, offset: int) -> int:
         return int(self.evaluate(np.asarray(offset, np.int64)))

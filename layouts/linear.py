@@ -77,7 +77,8 @@ class LinearLayout:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(AXIS_OF_INPUT.get(name, name) for name, _ in self.bases))
+        """Axes of the inputs that have bits; `m` for registers and offsets also when they have none."""
+        return tuple(dict.fromkeys(axis for axis, _, _ in self._fields()))
 
     def size(self) -> int:
         return prod(self.shape)
@@ -137,16 +138,26 @@ class LinearLayout:
             flat = arrays[0] if extents is None else flatten_row_major(arrays, extents)
             _check_range(flat, prod(self.shape), "flat index")
             arrays = split_row_major(flat, self.shape)
-        common = np.broadcast_shapes(*(array.shape for array in arrays))
-        code: IntArray = np.zeros((), np.int64)
+        codes: list[IntArray] = []
         for number, (array, table) in enumerate(zip(arrays, _inverse_tables(self), strict=True)):
             _check_range(array, len(table), f"coordinate {number}")
-            code = code ^ table[array]
-        code = np.broadcast_to(code, common)
+            codes.append(table[array])
+        common = np.broadcast_shapes(*(code.shape for code in codes))
+        if all(code.shape == common for code in codes):  # one pass a coordinate, then one an axis
+            codes = [np.bitwise_xor.reduce(codes)] if len(codes) > 1 else codes
         found: dict[str, IntArray] = {}
-        for name, (at, bits) in self.input_fields().items():
-            found[AXIS_OF_INPUT.get(name, name)] = (code >> at) & ((1 << bits) - 1)
+        for name, at, bits in self._fields():
+            parts = [(code >> at) & ((1 << bits) - 1) for code in codes]
+            value: IntArray = parts[0] if parts else np.zeros((), np.int64)
+            for part in parts[1:]:
+                value = value ^ part
+            found[name] = np.broadcast_to(value, common)
         return found
+
+    def _fields(self) -> list[tuple[str, int, int]]:
+        """(axis, first bit, bits) of the inputs that number something; registers and offsets always."""
+        items = [(AXIS_OF_INPUT.get(name, name), *field) for name, field in self.input_fields().items()]
+        return [(axis, at, bits) for axis, at, bits in items if bits or axis == "m"]
 
     def replicas(self) -> dict[str, IntArray]:
         """Offsets of the copies by axis; LayoutError when they differ from element to element (dependent bases)."""
@@ -162,10 +173,10 @@ class LinearLayout:
                 "the copies of this layout are not at one offset for all elements; use kernel()"
             )
         found: dict[str, IntArray] = {}
-        for name, (at, bits) in self.input_fields().items():
+        for axis, at, bits in self._fields():
             values = (codes >> at) & ((1 << bits) - 1)
             if values.any():
-                found[AXIS_OF_INPUT.get(name, name)] = values
+                found[axis] = values
         return found
 
     def kernel(self) -> tuple[int, ...]:

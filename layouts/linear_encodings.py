@@ -84,7 +84,10 @@ class Encoding:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        return ("m",) if self.kind.endswith("_shared") else ("m", "laneid", "warpid")
+        """`m`, and for register encodings `laneid` and `warpid` where there are several."""
+        if self.kind.endswith("_shared"):
+            return ("m",)
+        return self.linear().axes if self.tile is not None else ("m", "laneid", "warpid")
 
     def on(self, shape: Sequence[int]) -> Encoding:
         """The encoding used on a shape."""

@@ -327,8 +327,8 @@ class ComposeLayout:
         if m + s + self.swizzle_len > 62:
             raise LayoutError(f"a swizzle over bit {m + s + self.swizzle_len} does not fit a 64-bit address")
         if self.swizzle_inner:
-            return address ^ ((address & (self.outer_mask << m)) >> s)
-        return address ^ ((address & (self.inner_mask << m)) << s)
+            return np.asarray(address ^ ((address & (self.outer_mask << m)) >> s))
+        return np.asarray(address ^ ((address & (self.inner_mask << m)) << s))
 
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """As `TileLayout.evaluate`, then the swizzle on `m`; LayoutError when the tile places on other axes."""
