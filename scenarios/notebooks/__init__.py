@@ -1,0 +1,1 @@
+"""Notebooks that show bankbench as a library; they are executed in the tests."""

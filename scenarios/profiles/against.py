@@ -1,0 +1,286 @@
+"""A run beside a profile: what the addresses explain of each counter, and what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...sim.results import Column, RunResult, Table
+from ..errors import Place, ScenarioError
+from .against_msprof import msprof_result
+from .counters import OPERATIONS, QUANTITIES, Counter, shared_memory_counters
+from .read import read_profile
+from .values import Launch, Profile
+
+_QUANTITY = {
+    "instructions": "count",
+    "wavefronts": "wavefronts",
+    "ideal_wavefronts": "ideal",
+    "excess_wavefronts": "excess",
+    "bank_conflicts": "bank_conflicts",
+}
+_MOST_PROBLEMS = 10
+_MATRIX = ("ldmatrix", "stmatrix")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One counter: what the profiler measured and what the addresses of the run give (None: the run has none)."""
+
+    kernel: str
+    operation: str
+    quantity: str
+    measured: int
+    modelled: int | None
+    origin: str
+    exact: bool
+
+    @property
+    def left_over(self) -> int | None:
+        """Measured less modelled; negative when the run has more than the profile."""
+        return None if self.modelled is None else self.measured - self.modelled
+
+    @property
+    def explained(self) -> int | None:
+        """How much of the measured number the addresses account for."""
+        return None if self.modelled is None else min(self.measured, self.modelled)
+
+
+def compare_profile(
+    run: RunResult, profile: str | Path | Profile, command: str = "", kernel: str | None = None
+) -> RunResult:
+    """Measured and modelled side by side, launch by launch.
+
+    The accesses of a run say with `kernel:` which launches they belong to; `kernel` replaces that, and names the
+    launches by a part of their name. Without either the export must hold a single kernel. Rows that could not be
+    read are listed in `extra["problems"]` (exit code 2 on the command line).
+
+    Raises `ScenarioError` when the file is no export, and when no launch fits.
+    """
+    read = profile if isinstance(profile, Profile) else read_profile(profile)
+    if read.tool != "Nsight Compute":
+        return msprof_result(run, read, command)
+    parts = _parts(run, kernel, read)
+    lines: list[Line] = []
+    notes: list[str] = list(read.notes)
+    for part, accesses in parts.items():
+        launches = _launches(read, part)
+        if len(launches) > 1:
+            notes.append(f"{len(launches)} launches match {part!r}; each is compared by itself")
+        for launch in launches:
+            lines += _lines(launch, accesses, numbered=len(launches) > 1)
+    missing = _missing(lines, parts)
+    return _result(run, read, lines, [*notes, *missing], command)
+
+
+def _parts(run: RunResult, kernel: str | None, profile: Profile) -> dict[str, list[Mapping[str, Any]]]:
+    """The rows of the table `accesses` by the part of the kernel's name that they belong to."""
+    rows = _rows(run, "accesses")
+    if not rows:
+        raise ScenarioError(f"{run.name} has no accesses to shared memory to compare with counters")
+    named = {row["access"]: row["kernel"] for row in _rows(run, "kernels")}
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(named.get(row["access"], "") if kernel is None else kernel, []).append(row)
+    if "" in parts and len({launch.kernel for launch in profile.launches}) > 1:
+        names = list(dict.fromkeys(_short(launch.kernel) for launch in profile.launches))
+        raise ScenarioError(
+            f"{len(names)} kernels here: {'; '.join(names[:6])}; say kernel: in the scenario, or --kernel NAME",
+            place=Place(profile.file),
+        )
+    return parts
+
+
+def _launches(profile: Profile, part: str) -> tuple[Launch, ...]:
+    launches = profile.select(part)
+    if not launches:
+        names = list(dict.fromkeys(_short(launch.kernel) for launch in profile.launches))
+        raise ScenarioError(
+            f"no launch of a kernel named like {part!r}; there are: {'; '.join(names[:8]) or 'none'}",
+            place=Place(profile.file),
+        )
+    return launches
+
+
+def _lines(launch: Launch, accesses: Sequence[Mapping[str, Any]], *, numbered: bool) -> list[Line]:
+    modelled: dict[tuple[str, str], int | None] = {}
+    for row in accesses:
+        for quantity in QUANTITIES:
+            value = row[_QUANTITY[quantity]]
+            if quantity == "instructions" and row["instruction"].startswith(_MATRIX):
+                value = None  # the profiler's counters of loads and stores leave some of these out
+            for operation in (_operation(row["instruction"]), "total", "source"):
+                key = (operation, quantity)
+                sofar = modelled.get(key, 0)
+                modelled[key] = None if value is None or sofar is None else sofar + value
+    counters = shared_memory_counters(launch)
+    name = _short(launch.kernel) + (f" (launch {launch.key})" if numbered else "")
+    return [
+        Line(
+            name,
+            counter.operation,
+            counter.quantity,
+            counter.value,
+            # An operation that the run has not at all explains nothing of its counter: 0, not unknown.
+            modelled.get((counter.operation, counter.quantity), 0),
+            counter.origin,
+            counter.exact,
+        )
+        for counter in sorted(counters, key=_order)
+        if counter.value
+        or modelled.get((counter.operation, counter.quantity), 0) != 0
+        or counter.operation in ("load", "store")
+    ]
+
+
+def _order(counter: Counter) -> tuple[int, int]:
+    operations = [*OPERATIONS, "source"]
+    return operations.index(counter.operation), QUANTITIES.index(counter.quantity)
+
+
+def _operation(instruction: str) -> str:
+    head = instruction.split(".", maxsplit=1)[0]
+    if head in ("lds", "ldmatrix"):
+        return "load"
+    return "store" if head in ("sts", "stmatrix") else "atomic"
+
+
+def _missing(lines: Sequence[Line], parts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    notes = []
+    if not any(line.operation in ("load", "store", "atomic") for line in lines):
+        notes.append(
+            "the export has no counters of shared memory by operation; record them with "
+            "ncu --set full, or --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,... "
+            "(_op_st, and l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum, _op_st)"
+        )
+    if any(row["instruction"].startswith(_MATRIX) for rows in parts.values() for row in rows):
+        notes.append(
+            "ldmatrix is put under loads and stmatrix under stores; which counter holds them was not measured"
+        )
+    return notes
+
+
+def _result(
+    run: RunResult, profile: Profile, lines: Sequence[Line], notes: Sequence[str], command: str
+) -> RunResult:
+    by_operation = [line for line in lines if line.operation in ("load", "store", "atomic")]
+    equal = sum(line.left_over == 0 for line in by_operation)
+    if by_operation:
+        head = f"{equal} of {len(by_operation)} load and store counters are as the addresses say"
+    else:
+        head = "no load and store counters in this export"
+    problems = [f"{profile.file}:{problem.line}: {problem.message}" for problem in profile.problems]
+    if len(problems) > _MOST_PROBLEMS:
+        problems = [
+            *problems[:_MOST_PROBLEMS],
+            f"{len(problems) - _MOST_PROBLEMS} more rows could not be read",
+        ]
+    rounded = [line for line in lines if not line.exact]
+    if rounded:
+        notes = [
+            *notes,
+            f"{len(rounded)} numbers were rounded by the profiler; export with --print-units base",
+        ]
+    return RunResult(
+        name=f"{run.name} against {Path(profile.file).name}",
+        title=f"{run.title or run.name}, measured ({profile.tool}, {profile.page} page) and modelled",
+        chip=run.chip,
+        chip_title=run.chip_title,
+        status=run.status,
+        headline=head,
+        reasons=(*_sentences(lines), *(f"not read: {line}" for line in problems), *notes),
+        tables=tuple(table for table in (_table(lines), *_kept(run)) if len(table)),
+        assumptions=run.assumptions,
+        violations=run.violations,
+        unknowns=run.unknowns,
+        command=command,
+        versions=run.versions,
+        inputs=run.inputs,
+        extra={"terminal": ["counters"], "problems": problems, "profile_notes": list(notes)},
+    )
+
+
+def _kept(run: RunResult) -> list[Table]:
+    return [table for table in run.tables if table.name in ("accesses", "kernels", "buffers")]
+
+
+def _sentences(lines: Sequence[Line]) -> list[str]:
+    """One sentence a counter that is not explained whole, and one for the rest of each total."""
+    said: list[str] = []
+    for kernel in dict.fromkeys(line.kernel for line in lines):
+        own = {(line.operation, line.quantity): line for line in lines if line.kernel == kernel}
+        for (operation, quantity), line in own.items():
+            if line.left_over is None or operation == "source":
+                continue
+            what = quantity.replace("_", " ")
+            if operation == "total":
+                said += _total_sentence(kernel, what, line, own)
+            elif line.left_over > 0:
+                said.append(
+                    f"{kernel}: of {line.measured:,} {operation} {what} the addresses explain {line.explained:,}; "
+                    f"{line.left_over:,} are left over, and nothing here says what they are"
+                )
+            elif line.left_over < 0:
+                said.append(
+                    f"{kernel}: the run has {line.modelled:,} {operation} {what}, the profile {line.measured:,}: "
+                    f"{-line.left_over:,} more than were measured, so the scenario is not this launch"
+                )
+    return said
+
+
+def _total_sentence(kernel: str, what: str, line: Line, own: Mapping[tuple[str, str], Line]) -> list[str]:
+    if not line.left_over or line.left_over < 0:
+        return []
+    parts = [own[o, line.quantity] for o in ("load", "store", "atomic") if (o, line.quantity) in own]
+    counted = sum(part.measured for part in parts)
+    text = (
+        f"{kernel}: of {line.measured:,} {what} in all the addresses explain {line.explained:,}; "
+        f"{line.left_over:,} are left over"
+    )
+    if parts and line.measured >= counted:
+        text += f", of which {line.measured - counted:,} are neither loads, stores nor atomics by the profiler's count"
+    return [text]
+
+
+def _table(lines: Sequence[Line]) -> Table:
+    columns = (
+        Column("kernel", "", "the launch, by its kernel"),
+        Column(
+            "operation",
+            "",
+            "load, store, atomic; total: the whole pipe; source: the profiler's own sum from addresses",
+        ),
+        Column("quantity", "", "what is counted, summed over the launch"),
+        Column("measured", "", "the profiler's number"),
+        Column("modelled", "", "what the addresses of the run give"),
+        Column("explained", "", "the part of the measured number that the addresses account for"),
+        Column("left_over", "", "measured less modelled; negative: the run has more than was measured"),
+        Column("metric", "", "where the measured number stands in the export"),
+    )
+    rows = [
+        {
+            "kernel": line.kernel,
+            "operation": line.operation,
+            "quantity": line.quantity.replace("_", " "),
+            "measured": line.measured,
+            "modelled": line.modelled,
+            "explained": line.explained,
+            "left_over": line.left_over,
+            "metric": line.origin,
+        }
+        for line in lines
+    ]
+    data = {column.name: [row[column.name] for row in rows] for column in columns}
+    return Table("counters", "Measured and modelled", columns, data)
+
+
+def _rows(run: RunResult, name: str) -> list[dict[str, Any]]:
+    return next((list(table.rows()) for table in run.tables if table.name == name), [])
+
+
+def _short(name: str) -> str:
+    """A kernel's name up to its arguments, at most 60 characters."""
+    text = name.removeprefix("void ").split("(const")[0]
+    return text if len(text) <= 60 else text[:57] + "..."

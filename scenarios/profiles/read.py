@@ -1,0 +1,59 @@
+"""Which page of which profiler a file is, and the reader for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import Place, ScenarioError
+from . import msprof, ncu_details, ncu_raw, ncu_source
+from .numbers import locale_of
+from .rows import Row, delimiter_of, records
+from .text import MOST_BYTES, read_text
+from .values import Problem, Profile
+
+_READERS = (ncu_details, ncu_source, ncu_raw, msprof)
+
+
+def read_profile(path: str | Path, most_bytes: int = MOST_BYTES) -> Profile:
+    """Reads an export of Nsight Compute (`--csv`, any page) or a table of `msprof op`.
+
+    Plain, gzip, xz or zstd; banner lines, units, separators of any locale, several kernels and launches. Rows that
+    cannot be read are in `problems` with their line; the others are read. Raises `ScenarioError` for a file that
+    is not there, is no text, or is no export of these tools.
+    """
+    text, note = read_text(Path(path), most_bytes)
+    return parse_profile(text, str(path), note)
+
+
+def parse_profile(text: str, file: str = "<text>", note: str = "") -> Profile:
+    """`read_profile` of a text that is already there."""
+    delimiter = delimiter_of(text)
+    found = list(records(text, delimiter))
+    locale = locale_of(_cells(found))
+    for reader in _READERS:
+        start = next(
+            (i for i, row in enumerate(found) if isinstance(row, Row) and reader.is_header(row.cells)), None
+        )
+        if start is None:
+            continue
+        profile = reader.read(found[start:], file, locale)
+        notes = profile.notes
+        if note:
+            notes = (*notes, f"{note}; what came before it was read")
+        elif text and not text.endswith("\n"):
+            notes = (*notes, "the file does not end with a line break; its last row may be cut off")
+        problems = profile.problems
+        if note and not problems:
+            problems = (Problem(text.count("\n") + 1, note),)
+        return Profile(file, profile.tool, profile.page, profile.launches, problems, notes)
+    raise ScenarioError(
+        "no header of an export here; ncu --csv (--page raw, details or source) and the tables of msprof op are read",
+        place=Place(file),
+    )
+
+
+def _cells(found: list[Row | Problem]) -> Iterator[str]:
+    for row in found:
+        if isinstance(row, Row):
+            yield from row.cells

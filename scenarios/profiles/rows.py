@@ -1,0 +1,76 @@
+"""Records of a CSV text with the line that each starts on; a broken one does not take others with it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .values import Problem
+
+_MOST_LINES = 12  # of one record: cells of exports hold a few line breaks at most
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record: its first line (from 1) and its cells."""
+
+    line: int
+    cells: list[str]
+
+
+def records(text: str, delimiter: str = ",") -> Iterator[Row | Problem]:
+    """The records in order; a quote that never closes is a `Problem` of its line, reading goes on with the next line.
+
+    Banner lines of the profiler (`==PROF== ...`) and empty lines are left out.
+    """
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip("\r")
+        number, at = at + 1, at + 1
+        if not line.strip() or line.startswith("=="):
+            continue
+        if line.count('"') % 2 == 0:
+            yield _split(line, number, delimiter)
+            continue
+        # An open quote: the cell goes on in the next lines, or the record is broken.
+        end = _closing(lines, at)
+        if end is None:
+            yield Problem(number, "a quote opens and does not close; the row is left out")
+            continue
+        yield _split(
+            "\n".join([line, *(part.rstrip("\r") for part in lines[at : end + 1])]), number, delimiter
+        )
+        at = end + 1
+
+
+def _closing(lines: list[str], start: int) -> int | None:
+    for end in range(start, min(start + _MOST_LINES, len(lines))):
+        if lines[end].startswith("=="):
+            return None
+        # A continuation that starts like a record of its own is one: the quote before it was broken.
+        if lines[end].startswith('"') and lines[end].count('"') % 2 == 0 and lines[end].count('","') > 1:
+            return None
+        if lines[end].count('"') % 2 == 1:
+            return end
+    return None
+
+
+def _split(text: str, number: int, delimiter: str) -> Row | Problem:
+    try:
+        cells = next(csv.reader([text + "\n"], delimiter=delimiter), [])
+    except csv.Error as error:  # a cell beyond 128 KiB, a stray carriage return
+        return Problem(number, f"{error}; the row is left out")
+    return Row(number, cells)
+
+
+def delimiter_of(text: str) -> str:
+    """`,`, `;` or tab: what separates the cells of the header, the first line with one of the words below."""
+    for line in text.split("\n", 2000)[:2000]:
+        if line.startswith("==") or not any(
+            word in line for word in ("Kernel Name", "Address", "time(us)", "block_id")
+        ):
+            continue
+        return max(",;\t", key=lambda sign: (line.count(f'"{sign}"'), line.count(sign)))
+    return ","

@@ -1,0 +1,1 @@
+"""Recorded accesses as input."""
