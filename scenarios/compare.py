@@ -19,8 +19,8 @@ from .errors import Place, ScenarioError
 from .part import unique, weakest
 from .run import run_scenario
 
-PROFILE_SUFFIXES = (".csv", ".csv.gz", ".csv.zst")
-# module:function(run: RunResult, profile: Path, command: str) -> RunResult
+PROFILE_SUFFIXES = tuple(f".{kind}{packed}" for kind in ("csv", "txt", "log") for packed in ("", ".gz", ".xz", ".zst"))
+# module:function(run: RunResult, profile: Path, command: str, kernel: str | None) -> RunResult
 PROFILE_READER = "profiles:compare_profile"
 
 # Totals in the order of their weight for a reader; others follow as they come.
@@ -35,12 +35,15 @@ _FIRST = (
 _MOST_ROWS = 400
 
 
-def compare(a: str, b: str, *, chip: str | None = None) -> RunResult:
+def compare(a: str, b: str, *, chip: str | None = None, kernel: str | None = None) -> RunResult:
     """Compares two sides given as the command line gives them; A is before, B after.
+
+    `kernel` is a part of the kernel's name in a profiler export, instead of what the scenario says.
 
     Raises `ScenarioError` when a side is neither a scenario nor a run, or when both are profiler exports.
     """
     command = shlex.join(["bankbench", "compare", a, b, *(["--chip", chip] if chip else [])])
+    command += f" --kernel {shlex.quote(kernel)}" if kernel else ""
     profiles = [side for side in (a, b) if side.lower().endswith(PROFILE_SUFFIXES)]
     if len(profiles) == 2:
         raise ScenarioError(
@@ -48,7 +51,7 @@ def compare(a: str, b: str, *, chip: str | None = None) -> RunResult:
         )
     if profiles:
         run = read_side(b if profiles[0] == a else a, chip)
-        return _profile_reader()(run, Path(profiles[0]), command)
+        return _profile_reader()(run, Path(profiles[0]), command, kernel)
     return compare_runs(read_side(a, chip), read_side(b, chip), command=command)
 
 
@@ -138,7 +141,11 @@ def compare_runs(before: RunResult, after: RunResult, *, command: str = "") -> R
 _WHAT = Column("what", "", "the quantity, summed over the run")
 _BEFORE = Column("before", "", "the run A")
 _AFTER = Column("after", "", "the run B")
-_CHANGE = Column("change", "", "after against before in percent; the difference where before is 0")
+_CHANGE = Column(
+    "change",
+    "",
+    "after against before in percent (from tenfold on as a factor); the difference where before is 0",
+)
 
 
 def change(before: Any, after: Any) -> str:
@@ -154,6 +161,8 @@ def change(before: Any, after: Any) -> str:
     if before == 0:
         return f"{after - before:+,}"
     percent = 100 * (after - before) / abs(before)
+    if percent >= 900:
+        return f"{after / before:,.1f}x"
     return f"{percent:+,.1f} %" if abs(percent) >= 0.05 else ("+0.0 %" if percent > 0 else "-0.0 %")
 
 
@@ -182,8 +191,8 @@ def _sums(result: RunResult) -> dict[str, Any]:
 def _accesses(before: RunResult, after: RunResult) -> Table:
     columns = (
         Column("access", "", "name of the access, of both runs where they differ"),
-        Column("wavefronts_before", "", "of the run A"),
-        Column("wavefronts_after", "", "of the run B"),
+        Column("before", "", "wavefronts of the run A"),
+        Column("after", "", "wavefronts of the run B"),
         _CHANGE,
         Column("excess_before", "", "wavefronts above the ideal, run A"),
         Column("excess_after", "", "wavefronts above the ideal, run B"),
@@ -191,15 +200,17 @@ def _accesses(before: RunResult, after: RunResult) -> Table:
     rows = [
         {
             "access": name,
-            "wavefronts_before": old.get("wavefronts"),
-            "wavefronts_after": new.get("wavefronts"),
+            "before": old.get("wavefronts"),
+            "after": new.get("wavefronts"),
             "change": change(old.get("wavefronts"), new.get("wavefronts")),
             "excess_before": old.get("excess"),
             "excess_after": new.get("excess"),
         }
         for name, old, new in _pairs(_rows(before, "accesses"), _rows(after, "accesses"), "access")
     ]
-    return Table("accesses", "Accesses", columns, {c.name: [row[c.name] for row in rows] for c in columns})
+    return Table(
+        "accesses", "Wavefronts by access", columns, {c.name: [row[c.name] for row in rows] for c in columns}
+    )
 
 
 def _pairs(

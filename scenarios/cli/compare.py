@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ._errors import BAD_INPUT
+
 
 def compare(
     a: Annotated[
@@ -19,6 +21,12 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="After: the same, or a profiler export (CSV).")],
     chip: Annotated[
         str | None, typer.Option("--chip", help="Run both scenarios on this chip instead of their own.")
+    ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel", metavar="NAME", help="Launches of a profiler export: a part of their kernel's name."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write report and tables here too.")
@@ -35,11 +43,16 @@ def compare(
     bankbench compare old-report/ my-tile.yaml
     bankbench compare my-tile.yaml ncu.csv
 
-    Exit code 1 when a limit of the run after is exceeded, 3 when something asked is unknown.
+    Beside an export of Nsight Compute (any page, plain or compressed) or of msprof op, each counter is split into
+    what the addresses of the scenario explain and what is left over. `kernel:` of an access says which launches
+    it belongs to.
+
+    Exit code 1 when a limit of the run after is exceeded, 2 when rows of an export could not be read (the others are
+    compared), 3 when something asked is unknown.
     """
     from ..compare import compare as compare_sides
 
-    result = compare_sides(a, b, chip=chip)
+    result = compare_sides(a, b, chip=chip, kernel=kernel)
     if out is not None:
         from ...reports.folder import write_folder
 
@@ -52,4 +65,6 @@ def compare(
         from ...reports.terminal import print_result
 
         print_result(result, tables=("totals", "accesses", "differences"), plain=plain)
+    if result.extra.get("problems"):
+        raise typer.Exit(BAD_INPUT)
     raise typer.Exit(result.exit_code)
