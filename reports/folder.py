@@ -46,6 +46,25 @@ def write_folder(result: RunResult, target: str | Path) -> Path:
     return target
 
 
+def write_page(text: str, target: str | Path) -> Path:
+    """Writes one HTML file, whole or not at all. Raises `OutputError`, one line, when the place cannot be written."""
+    target = Path(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            os.chmod(beside, 0o644)
+            os.replace(beside, target)
+        except OSError:
+            os.unlink(beside)
+            raise
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from None
+    return target
+
+
 def _fill(result: RunResult, folder: Path) -> None:
     (folder / "tables").mkdir()
     for table in result.tables:

@@ -91,8 +91,8 @@ def _place(name: str, buffer: BufferSpec, end: int) -> PlacedBuffer:
         bits = dtype_bits(buffer.dtype)
     except ValueError as error:
         raise ScenarioError(str(error), key=f"buffers.{name}.dtype") from None
-    layout, shape = _layout(name, buffer)
-    layout = _swizzled(name, layout, buffer)
+    layout, shape = layout_of(name, buffer)
+    layout = swizzled(name, layout, buffer)
     last, smallest = _extremes(name, layout, shape)
     if smallest < 0:
         raise ScenarioError(
@@ -112,7 +112,8 @@ def _place(name: str, buffer: BufferSpec, end: int) -> PlacedBuffer:
     )
 
 
-def _layout(name: str, buffer: BufferSpec) -> tuple[Layout, tuple[int, ...]]:
+def layout_of(name: str, buffer: BufferSpec) -> tuple[Layout, tuple[int, ...]]:
+    """Layout and logical shape of a buffer, without its swizzle. Raises `ScenarioError`."""
     if buffer.layout is None:
         shape = tuple(buffer.shape or ())
         pitch = shape[-1] + buffer.pad
@@ -137,7 +138,7 @@ def _layout(name: str, buffer: BufferSpec) -> tuple[Layout, tuple[int, ...]]:
     return layout, shape
 
 
-def _swizzled(name: str, layout: Layout, spec: BufferSpec) -> Layout:
+def swizzled(name: str, layout: Layout, spec: BufferSpec) -> Layout:
     """The layout under its swizzle: a named mode for the dtype, or `Sw<B,M,S>` counted in elements."""
     text = spec.swizzle.replace("Swizzle<", "Sw<").replace(" ", "")
     try:

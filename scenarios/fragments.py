@@ -16,7 +16,7 @@ IntArray = NDArray[np.int64]
 
 # Threads that one step on an axis moves on, from the relations of the axes:
 # tx = 32 warpid + laneid, tx = 128 wgid + tid_in_wg, tid_in_wg = 32 wid_in_wg + laneid.
-_THREADS = {"laneid": 1, "tx": 1, "tid_in_wg": 1, "warpid": 32, "wid_in_wg": 32, "wgid": 128}
+THREADS = {"laneid": 1, "tx": 1, "tid_in_wg": 1, "warpid": 32, "wid_in_wg": 32, "wgid": 128}
 _REGISTER = "m"
 
 
@@ -45,10 +45,10 @@ def holders(fragment: Layout, tile: tuple[int, ...]) -> Holders:
     Raises `ScenarioError` for axes that are no threads, a lane beyond 31, a negative register, or two
     elements in one register.
     """
-    unknown = [axis for axis in fragment.axes if axis not in _THREADS and axis != _REGISTER]
+    unknown = [axis for axis in fragment.axes if axis not in THREADS and axis != _REGISTER]
     if unknown:
         raise ScenarioError(
-            f"axis {unknown[0]} is no thread axis; a register fragment has {', '.join(_THREADS)} and {_REGISTER}"
+            f"axis {unknown[0]} is no thread axis; a register fragment has {', '.join(THREADS)} and {_REGISTER}"
         )
     if math.prod(tile) > math.prod(fragment.logical_shape):
         raise ScenarioError(
@@ -70,7 +70,7 @@ def holders(fragment: Layout, tile: tuple[int, ...]) -> Holders:
         and (laneid.min() < 0 or laneid.max() > 31)
     ):
         raise ScenarioError(f"the fragment reaches laneid {int(laneid.max())}; a warp has lanes 0 to 31")
-    thread = sum((total(axis) * step for axis, step in _THREADS.items()), np.zeros_like(laneid))
+    thread = sum((total(axis) * step for axis, step in THREADS.items()), np.zeros_like(laneid))
     register = total(_REGISTER)
     if thread.min() < 0 or register.min() < 0:
         raise ScenarioError("the fragment reaches a negative thread or register")

@@ -15,6 +15,7 @@ from .run import run
 from .scenarios import scenarios
 from .schema import schema
 from .validate import validate
+from .view import view
 
 app = typer.Typer(
     name="bankbench",
@@ -44,7 +45,7 @@ def options(
     """
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (run, count, explain, compare, schema, scenarios, validate)
+_COMMANDS: tuple[Callable[..., None], ...] = (run, count, explain, compare, view, schema, scenarios, validate)
 for _command in _COMMANDS:
     app.command()(one_line_errors(_command))
 
