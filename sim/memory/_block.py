@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from .rules import Rule
 
-BLOCK = 8192
-_STRIP = 1024
+BLOCK = 16384
+_STRIP = 512
 
 
 @dataclass(frozen=True, slots=True)
