@@ -9,6 +9,7 @@ from .analysis import (
     LayoutFacts,
     alignment_bytes,
     all_places,
+    allocated,
     contiguous_run,
     extent_of_axis,
     facts,
@@ -30,9 +31,10 @@ from .bit_linear import (
     linear_conflicts,
     to_linear,
 )
+from .convert import Conversion, convert
 from .cute import Basis, CuteLayout, Swizzle, SwizzledLayout, parse_cute
 from .dtype import dtype_bits, dtype_bytes, dtype_names
-from .fragments import fragment_shape, from_thread_values, mma_fragment
+from .fragments import fragment_shape, from_thread_values, mma_fragment, to_thread_values
 from .int_tuple import Static
 from .linear import LinearLayout
 from .linear_encodings import Encoding
@@ -58,14 +60,12 @@ from .tmem_layouts import (
 
 __all__ = [
     "AXES",
-    "MODES",
-    "NOTATIONS",
-    "TAGS",
     "ArrayLike",
     "Axis",
     "Basis",
     "BitMatrix",
     "ComposeLayout",
+    "Conversion",
     "CuteLayout",
     "Encoding",
     "IntArray",
@@ -76,19 +76,24 @@ __all__ = [
     "LayoutFacts",
     "LinearConflicts",
     "LinearLayout",
+    "MODES",
+    "NOTATIONS",
     "R",
     "S",
     "Static",
     "Swizzle",
     "SwizzledLayout",
+    "TAGS",
     "TileLayout",
     "TlaLayout",
     "access_matrix",
     "alignment_bytes",
     "all_places",
+    "allocated",
     "bit_matrix",
     "byte_columns",
     "contiguous_run",
+    "convert",
     "crd2offset",
     "cute_algebra",
     "dtype_bits",
@@ -129,6 +134,7 @@ __all__ = [
     "tmem_datapath_layout",
     "tmem_mma_operand_layout",
     "to_linear",
+    "to_thread_values",
     "wg_local_layout",
     "with_swizzle",
 ]

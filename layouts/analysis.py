@@ -15,6 +15,7 @@ import numpy as np
 from .dtype import dtype_bits
 from .protocol import IntArray, Layout, LayoutError, linear_axis, tile_offsets
 from .tirx import ComposeLayout, add_replicas
+from .tla import TlaLayout
 
 
 def extent_of_axis(layout: Layout, axis: str, shape: Sequence[int] | None = None) -> int:
@@ -145,7 +146,19 @@ def footprint_bytes(layout: Layout, dtype: str, shape: Sequence[int] | None = No
     >>> footprint_bytes(parse("(8,64):(72,1)"), "f16")
     1136
     """
-    return -(-extent_of_axis(layout, "m", shape) * dtype_bits(dtype) // 8)
+    return -(-allocated(layout, shape) * dtype_bits(dtype) // 8)
+
+
+def allocated(layout: Layout, shape: Sequence[int] | None = None) -> int:
+    """Elements from offset 0 that have to be allocated; the padding of a TLA layout counts.
+
+    >>> from bankbench.layouts import from_tag
+    >>> allocated(from_tag("zN", 100, 100, "f16"))
+    12544
+    """
+    if isinstance(layout, TlaLayout) and shape is None:
+        return layout.cosize()
+    return extent_of_axis(layout, "m", shape)
 
 
 def padding_waste(layout: Layout, shape: Sequence[int] | None = None) -> float:
@@ -153,11 +166,10 @@ def padding_waste(layout: Layout, shape: Sequence[int] | None = None) -> float:
 
     >>> from bankbench.layouts import from_tag
     >>> round(padding_waste(from_tag("zN", 100, 100, "f16")), 3)
-    0.2
+    0.203
     """
     used = linear_axis(all_places(layout, shape), "padding_waste()")
-    needed = int(used.max()) + 1
-    return 1.0 - len(np.unique(used)) / needed
+    return 1.0 - len(np.unique(used)) / allocated(layout, shape)
 
 
 def contiguous_run(layout: Layout, shape: Sequence[int] | None = None, dim: int = -1) -> int:
@@ -182,9 +194,7 @@ def alignment_bytes(layout: Layout, dtype: str, run: int = 1, shape: Sequence[in
     return common & -common if common else 1 << 30
 
 
-def lane_run(
-    fragment: Layout, memory: Layout, shape: Sequence[int], lane_axes: Sequence[str] = ("laneid", "warpid")
-) -> int:
+def lane_run(fragment: Layout, memory: Layout, shape: Sequence[int]) -> int:
     """Longest run that every lane can move at once: the largest power of two r such that r consecutive register
     elements (`m` aligned to r) of every lane lie at r consecutive, r-aligned offsets of the memory layout.
 
@@ -199,7 +209,6 @@ def lane_run(
     for axis, values in places.items():
         if axis != "m":
             lane = lane * (int(values.max()) + 1) + values.reshape(-1)
-    del lane_axes
     count = int(registers.max()) + 1
     order = np.lexsort((registers, lane))
     if len(order) % count or bool((registers[order].reshape(-1, count) != np.arange(count)).any()):

@@ -11,10 +11,11 @@ import re
 from collections.abc import Sequence
 from math import prod
 
-from .cute import Basis, CuteLayout
+from .cute import Basis, CuteLayout, Shape, Stride
 from .dtype import dtype_bits, lane_type
 from .protocol import LayoutError
 from .tirx import Iter, TileLayout
+from .tirx_group import try_group
 
 _NAME = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
@@ -159,3 +160,46 @@ def _by_dimension(pieces: Sequence[tuple[int, int, int, str]], sizes: Sequence[i
                 rest.insert(0, (step * take, extent // take, weight * take, axis))
         found.append(own)
     return [item for own in found for item in own]
+
+
+def to_thread_values(
+    fragment: TileLayout, shape: Sequence[int], thread_axis: str = "laneid"
+) -> CuteLayout:
+    """A fragment over one thread axis and `m` as a CuTe thread-value layout (thread, value) -> colexicographic index.
+
+    LayoutError when the axes are others, places are left out or shared, or the fragment cannot be read in `shape`.
+    Replicas become modes of stride 0.
+
+    >>> print(to_thread_values(mma_fragment("m16n8k16", "C", "f32"), (16, 8)))
+    ((4,8),(2,2)):((32,1),(16,8))
+    """
+    found = try_group(fragment.shard, tuple(shape))
+    if found is None or set(fragment.axes) - {thread_axis, "m"} or any(v for _, v in fragment.offset_terms):
+        raise LayoutError(f"{fragment} is no fragment over {thread_axis} and m that can be read in shape {tuple(shape)}")
+    shard, seps = found
+    pieces: dict[str, list[tuple[int, int, int]]] = {thread_axis: [], "m": []}
+    below = 1
+    for d, size in enumerate(shape):
+        step = below
+        for item in reversed(shard[seps[d] : seps[d + 1]]):
+            if item.extent > 1:
+                pieces[item.axis].append((item.stride, item.extent, step))
+            step *= item.extent
+        below *= int(size)
+    for item in fragment.replica:
+        pieces[item.axis].append((item.stride, item.extent, 0))
+    return CuteLayout(*zip(*(_compact_mode(pieces[axis], axis) for axis in (thread_axis, "m")), strict=True))
+
+
+def _compact_mode(pieces: list[tuple[int, int, int]], axis: str) -> tuple[Shape, Stride]:
+    reached = 1
+    for weight, extent, _ in sorted(pieces):
+        if weight != reached:
+            raise LayoutError(f"places on {axis} are left out or shared: stride {weight} where {reached} is next")
+        reached *= extent
+    ordered = sorted(pieces)
+    if not ordered:
+        return 1, 0
+    if len(ordered) == 1:
+        return ordered[0][1], ordered[0][2]
+    return tuple(p[1] for p in ordered), tuple(p[2] for p in ordered)
