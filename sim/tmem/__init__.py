@@ -16,6 +16,7 @@ from .descriptor import (
     swizzle_of_code,
 )
 from .errors import TmemError
+from .gemm import GemmLoop
 from .geometry import (
     Geometry,
     Window,
@@ -26,6 +27,7 @@ from .geometry import (
     warps_for_lanes,
     window_of,
 )
+from .happens import Hazard
 from .instruction_descriptor import InstructionDescriptor, kind_of_types
 from .loadstore import SHAPES, FragmentMap, LoadStore, check_reduction, registers
 from .mma import KINDS, MmaKind, MmaShape, check_datapath_lane, datapath, mma_kind
@@ -43,10 +45,33 @@ from .operands import (
     tile_places,
     valid_scale_vectors,
 )
+from .pair import PairProblem, check_pair
 from .plan import Placement, Plan, plan, plan_pieces, stack_until_fits
+from .program import Barrier, Program, Region, Role, region_of, shared_region
 from .shift import Shift
+from .simulate import Simulation, Span, simulate
+from .timing import (
+    MmaCycles,
+    burst_cycles,
+    copy_cycles,
+    load_loop_cycles,
+    load_store_cycles,
+    mma_cycles,
+    transfer_cycles,
+)
 from .tma import MODES, SwizzleMode, TmaBox, base_offset, chunk_table, swizzle_mode
-from .wants import AccumulatorWant, AWant, ColumnsWant, MetadataWant, Piece, ScaleWant, TileWant, Want
+from .traffic import Movement, copy_replicas, gemm_replicas, gemm_traffic, movement_of
+from .wants import (
+    AccumulatorWant,
+    AWant,
+    ColumnsWant,
+    LayoutWant,
+    MetadataWant,
+    Piece,
+    ScaleWant,
+    TileWant,
+    Want,
+)
 
 __all__ = [
     "FORMATS",
@@ -57,25 +82,37 @@ __all__ = [
     "AWant",
     "AccumulatorWant",
     "Allocator",
+    "Barrier",
     "Cells",
     "ColumnsWant",
     "Copy",
     "Difference",
     "FragmentMap",
+    "GemmLoop",
     "Geometry",
+    "Hazard",
     "InstructionDescriptor",
+    "LayoutWant",
     "LoadStore",
     "MetadataWant",
+    "MmaCycles",
     "MmaKind",
     "MmaShape",
+    "Movement",
     "Operand",
     "Outcome",
+    "PairProblem",
     "Piece",
     "Placement",
     "Plan",
+    "Program",
+    "Region",
+    "Role",
     "ScaleWant",
     "Shift",
+    "Simulation",
     "SmemDescriptor",
+    "Span",
     "Step",
     "SwizzleMode",
     "TileWant",
@@ -86,25 +123,36 @@ __all__ = [
     "a_operand",
     "accumulator",
     "base_offset",
+    "burst_cycles",
     "check_alloc_size",
     "check_datapath_lane",
     "check_layout",
+    "check_pair",
     "check_reduction",
     "check_valid",
     "check_window",
     "chunk_table",
     "code_group",
+    "copy_cycles",
+    "copy_replicas",
     "datapath",
     "decompress",
     "encode_field",
     "expected_strides",
+    "gemm_replicas",
+    "gemm_traffic",
     "geometry",
     "kind_of_types",
     "legal_sizes",
+    "load_loop_cycles",
+    "load_store_cycles",
     "metadata",
+    "mma_cycles",
     "mma_kind",
+    "movement_of",
     "plan",
     "plan_pieces",
+    "region_of",
     "registers",
     "round_up",
     "run_steps",
@@ -112,12 +160,15 @@ __all__ = [
     "scale_factors",
     "scale_ids",
     "scale_ids_k96",
+    "shared_region",
+    "simulate",
     "split_address",
     "stack_until_fits",
     "swizzle_mode",
     "swizzle_of_code",
     "tile_places",
     "tmem_address",
+    "transfer_cycles",
     "valid_scale_vectors",
     "warps_for_lanes",
     "window_of",

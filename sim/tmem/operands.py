@@ -74,7 +74,7 @@ class Operand:
     @property
     def columns(self) -> int:
         """32-bit columns from the first to the last that it uses."""
-        return -(-self.layout.span("TCol") * self.bits // CELL_BITS) if "TCol" in self.layout.axes else 1
+        return -(-(self.layout.span("TCol") * self.bits) // CELL_BITS) if "TCol" in self.layout.axes else 1
 
     @property
     def lanes_used(self) -> int:

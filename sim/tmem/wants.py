@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
+from ...layouts import TileLayout
 from .errors import TmemError
 from .operands import Operand, a_operand, accumulator, metadata, scale_columns, scale_factors
 
@@ -238,6 +241,39 @@ class TileWant(_Placing):
         return replace(self, cols=n) if instead_of == self.cols else self
 
     def fewer_stages(self) -> TileWant | None:
+        """One stage less."""
+        return replace(self, stages=self.stages - 1) if self.stages > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutWant(_Placing):
+    """A buffer whose layout the kernel states itself, over TLane and TCol (in elements of `bits` bits).
+
+    >>> from bankbench.layouts import parse_tirx
+    >>> two = LayoutWant("acc", layout=parse_tirx("S[(2,128,112):(112@TCol,1@TLane,1@TCol)]"))
+    >>> two.pieces()[0].columns
+    224
+    """
+
+    layout: TileLayout | None = None
+    bits: int = 32
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """One piece a stage."""
+        layout = self.layout
+        if layout is None or not set(layout.axes) <= {"TLane", "TCol"}:
+            axes = "none" if layout is None else ", ".join(layout.axes)
+            raise TmemError(f"{self.name}: a layout over TLane and TCol is needed, this one has {axes}")
+        operand = Operand(self.name, layout, layout.logical_shape, self.bits)
+        lanes = np.unique(operand.cells().lanes)
+        half = bool((lanes % 32 < 16).all()) and len(lanes) > 0
+        return self._pieces(Piece(self.name, operand.columns, half, operand=operand))
+
+    def smaller(self, n: int, instead_of: int) -> LayoutWant:
+        """The layout is the kernel's own."""
+        return self
+
+    def fewer_stages(self) -> LayoutWant | None:
         """One stage less."""
         return replace(self, stages=self.stages - 1) if self.stages > 1 else None
 
