@@ -27,25 +27,24 @@ _MATRIX = ("ldmatrix", "stmatrix")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One counter: what the profiler measured and what the addresses of the run give (None: the run has none)."""
+    """One counter: what the profiler measured, what the addresses of the run give (None: not comparable), and how much
+    of the measured number they account for. Of a total that is the sum over its operations where those are known."""
 
     kernel: str
     operation: str
     quantity: str
     measured: int
     modelled: int | None
+    explained: int | None
     origin: str
     exact: bool
 
     @property
     def left_over(self) -> int | None:
-        """Measured less modelled; negative when the run has more than the profile."""
-        return None if self.modelled is None else self.measured - self.modelled
-
-    @property
-    def explained(self) -> int | None:
-        """How much of the measured number the addresses account for."""
-        return None if self.modelled is None else min(self.measured, self.modelled)
+        """Measured less explained; of one operation negative when the run has more than the profile."""
+        if self.modelled is None or self.explained is None:
+            return None
+        return self.measured - (self.explained if self.operation == "total" else self.modelled)
 
 
 def compare_profile(
@@ -115,24 +114,25 @@ def _lines(launch: Launch, accesses: Sequence[Mapping[str, Any]], *, numbered: b
                 key = (operation, quantity)
                 sofar = modelled.get(key, 0)
                 modelled[key] = None if value is None or sofar is None else sofar + value
-    counters = shared_memory_counters(launch)
+    counters = {(c.operation, c.quantity): c for c in shared_memory_counters(launch)}
     name = _short(launch.kernel) + (f" (launch {launch.key})" if numbered else "")
-    return [
-        Line(
-            name,
-            counter.operation,
-            counter.quantity,
-            counter.value,
-            # An operation that the run has not at all explains nothing of its counter: 0, not unknown.
-            modelled.get((counter.operation, counter.quantity), 0),
-            counter.origin,
-            counter.exact,
-        )
-        for counter in sorted(counters, key=_order)
-        if counter.value
-        or modelled.get((counter.operation, counter.quantity), 0) != 0
-        or counter.operation in ("load", "store")
-    ]
+    lines: list[Line] = []
+    for key, counter in sorted(counters.items(), key=lambda item: _order(item[1])):
+        # An operation that the run has not at all explains nothing of its counter: 0, not unknown.
+        model = modelled.get(key, 0)
+        if not (counter.value or model != 0 or counter.operation in ("load", "store")):
+            continue
+        explained = None if model is None else min(counter.value, model)
+        if counter.operation == "total" and model is not None:
+            parts = [
+                (o, counter.quantity)
+                for o in ("load", "store", "atomic")
+                if (o, counter.quantity) in counters
+            ]
+            if parts:
+                explained = sum(min(counters[part].value, modelled.get(part) or 0) for part in parts)
+        lines.append(Line(name, *key, counter.value, model, explained, counter.origin, counter.exact))
+    return lines
 
 
 def _order(counter: Counter) -> tuple[int, int]:
@@ -191,7 +191,7 @@ def _result(
         status=run.status,
         headline=head,
         reasons=(*_sentences(lines), *(f"not read: {line}" for line in problems), *notes),
-        tables=tuple(table for table in (_table(lines), *_kept(run)) if len(table)),
+        tables=tuple(table for table in (_table(lines), _metrics(lines)) if len(table)),
         assumptions=run.assumptions,
         violations=run.violations,
         unknowns=run.unknowns,
@@ -202,8 +202,22 @@ def _result(
     )
 
 
-def _kept(run: RunResult) -> list[Table]:
-    return [table for table in run.tables if table.name in ("accesses", "kernels", "buffers")]
+def _metrics(lines: Sequence[Line]) -> Table:
+    """Which metric of the export each quantity was read from."""
+    found = dict.fromkeys((line.operation, line.quantity.replace("_", " "), line.origin) for line in lines)
+    names = ("operation", "quantity", "metric")
+    docs = (
+        "as in the table of counters",
+        "as in the table of counters",
+        "where the number stands in the export",
+    )
+    columns = tuple(Column(name, "", doc) for name, doc in zip(names, docs, strict=True))
+    return Table(
+        "metrics",
+        "Where the numbers stand",
+        columns,
+        {n: [row[i] for row in found] for i, n in enumerate(names)},
+    )
 
 
 def _sentences(lines: Sequence[Line]) -> list[str]:
@@ -257,7 +271,6 @@ def _table(lines: Sequence[Line]) -> Table:
         Column("modelled", "", "what the addresses of the run give"),
         Column("explained", "", "the part of the measured number that the addresses account for"),
         Column("left_over", "", "measured less modelled; negative: the run has more than was measured"),
-        Column("metric", "", "where the measured number stands in the export"),
     )
     rows = [
         {
@@ -268,7 +281,6 @@ def _table(lines: Sequence[Line]) -> Table:
             "modelled": line.modelled,
             "explained": line.explained,
             "left_over": line.left_over,
-            "metric": line.origin,
         }
         for line in lines
     ]
