@@ -11,6 +11,7 @@ from ._errors import one_line_errors
 from .compare import compare
 from .count import count
 from .explain import explain
+from .fix import fix
 from .run import run
 from .scenarios import scenarios
 from .schema import schema
@@ -45,7 +46,17 @@ def options(
     """
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (run, count, explain, compare, view, schema, scenarios, validate)
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    run,
+    count,
+    explain,
+    compare,
+    fix,
+    view,
+    schema,
+    scenarios,
+    validate,
+)
 for _command in _COMMANDS:
     app.command()(one_line_errors(_command))
 
