@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 
 from ._strict import Strict
 from .model_access import Access, Buffer
+from .model_program import ProgramSection
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -51,6 +52,9 @@ class Scenario(Strict):
     )
     buffers: dict[str, Buffer] = Field(default_factory=dict, description="named pieces of memory")
     accesses: list[Access] = Field(default_factory=list, description="instructions that touch the buffers")
+    program: ProgramSection | None = Field(
+        default=None, description="what groups of warps do, step by step: simulated in time"
+    )
     expect: Expect = Field(default=Expect(), description="limits and exact numbers that the run must meet")
 
     @field_validator("buffers")

@@ -32,4 +32,7 @@ class Section:
         return function(loaded, chip)
 
 
-SECTIONS: tuple[Section, ...] = (Section("accesses", "accesses:evaluate_accesses"),)
+SECTIONS: tuple[Section, ...] = (
+    Section("accesses", "accesses:evaluate_accesses"),
+    Section("program", "program:evaluate_program"),
+)

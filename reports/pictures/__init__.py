@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, tuple[str, str]] = {
     "bank_map": ("bank_map", "bank_map"),
     "predicted_measured": ("predicted_measured", "predicted_measured"),
+    "timeline": ("timeline", "timeline"),
     "wavefronts": ("wavefronts", "wavefronts"),
 }
 

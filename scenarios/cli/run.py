@@ -32,18 +32,37 @@ def run(
             "--set", metavar="PATH=VALUE", help="Replace a constant of the chip (shared_memory.banks=64)."
         ),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write the timeline of a program; Perfetto opens it."),
+    ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Extrapolate the loops of a program from their steady state.")
+    ] = False,
 ) -> None:
     """Run a scenario: count its accesses, print the answer, write a report.
 
     Exit code 1 when a limit under `expect:` is exceeded, 3 when something asked is unknown.
     """
+    from ..load import load
     from ..run import run_scenario
 
     command = ["bankbench", "run", scenario]
     command += ["--chip", chip] if chip else []
     for item in overrides or []:
         command += ["--set", item]
-    result = run_scenario(scenario, chip=chip, overrides=overrides or [], command=command)
+    command += ["--fast"] if fast else []
+    loaded = load(scenario)
+    if fast:
+        from ..program_trace import as_fast
+
+        loaded = as_fast(loaded)
+    result = run_scenario(loaded, chip=chip, overrides=overrides or [], command=command)
+    if trace is not None:
+        from ..program_trace import write_trace
+
+        write_trace(loaded, trace, chip=chip, overrides=overrides or [])
+        print(f"timeline: {trace} (open it at https://ui.perfetto.dev)", file=sys.stderr)
     if out is not None:
         from ...reports.folder import write_folder
 

@@ -151,7 +151,8 @@ def _costs(patterns: Sequence[Pattern], chip: Chip) -> list[Cost]:
         of_kind = [index for index, pattern in enumerate(patterns) if pattern.op == access]
         op, width, variant = ACCESS_OPS[access]
         offsets = np.array([patterns[index].offsets for index in of_kind], dtype=np.int64)
-        counts = count(offsets, op, width, variant=variant or None, chip=chip)
+        masks = np.array([patterns[index].mask for index in of_kind], dtype=np.uint32)
+        counts = count(offsets, op, width, mask=masks, variant=variant or None, chip=chip)
         beyond = counts.latency_cycles - narrow - slope * counts.wavefronts
         for index, wavefronts, extra in zip(
             of_kind, counts.wavefronts.tolist(), np.nan_to_num(beyond).tolist(), strict=True

@@ -81,8 +81,8 @@ def instruction_table(run: Simulation, timing: Timing) -> Table:
 
 
 def usage_table(run: Simulation) -> Table:
-    """How busy each part of the SM was."""
-    rows = [part for part in run.usage if part.busy]
+    """How busy each part of the SM was, busiest first."""
+    rows = sorted((part for part in run.usage if part.busy), key=lambda part: -part.busy)
     data: dict[str, list[Any]] = {
         "part": [part.name for part in rows],
         "busy": [part.busy for part in rows],

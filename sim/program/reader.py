@@ -3,7 +3,7 @@
 One object a line: `id`, `name`, `trips`, and `groups` with `warps`, `patterns` (slot -> {op, offsets}) and the code in
 `pre`, `loop` (executed `trips` times) and `post`. A group may have its own `trips`. An instruction has `op`, `dst`,
 `src`, and, where a compiler scheduled it, `stall`, `sets`, `sets_read`, `waits`; without any `stall` in a group the
-waits follow from the registers (see `dependences.py`).
+waits follow from the registers (see `dependences.py`). A pattern may have a `mask` of active lanes.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def _pattern(row: Any, where: str) -> Pattern:
         _whole(value, 0, f"{where}: offset of lane {lane}")
         for lane, value in enumerate(cast("list[Any]", offsets))
     )
-    return Pattern(op, lanes, str(fields.get("pattern", "")))
+    mask = _whole(fields.get("mask", 0xFFFFFFFF), 1, f"{where}: mask")
+    return Pattern(op, lanes, str(fields.get("pattern", "")), mask)
 
 
 def _code(rows: Any, where: str) -> tuple[Instruction, ...]:

@@ -42,11 +42,15 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Addresses of one access: operation such as `lds.128` and 32 byte offsets into shared memory, one a lane."""
+    """Addresses of one access: operation such as `lds.128` and 32 byte offsets into shared memory, one a lane.
+
+    `mask` has a bit for each active lane (matrix instructions: for each lane that supplies a row address).
+    """
 
     op: str
     offsets: tuple[int, ...]
     name: str = ""
+    mask: int = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)

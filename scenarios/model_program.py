@@ -1,0 +1,121 @@
+"""The section `program:` of a scenario: what groups of warps do, step by step, for a simulation of time.
+
+A step is a mapping with one key, the kind of step: `- load: {...}`. Accesses say where their lanes go exactly as in the
+section `accesses:`; `to` and `from` name the registers that they fill or read.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from ._strict import Strict
+from .model_access import Access
+
+Registers = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", description="a name for registers of the warp")]
+Count = Annotated[int, Field(ge=1, le=4096)]
+
+
+class LoadStep(Access):
+    """Shared memory to registers. `to` names the registers; whoever reads them waits for the data."""
+
+    to: Registers = Field(default="loaded", description="the registers that it fills")
+
+
+class StoreStep(Access):
+    """Registers to shared memory."""
+
+    op: str = Field(default="store", description="store, or an instruction by its PTX or SASS name")
+    source: Registers | None = Field(
+        default=None, alias="from", description="the registers that it stores; default: values at hand"
+    )
+
+
+class CopyStep(LoadStep):
+    """A tile of a buffer into a register fragment: the instructions follow from the two layouts."""
+
+    @model_validator(mode="after")
+    def _has_fragment(self) -> CopyStep:
+        if self.fragment is None:
+            raise ValueError(
+                "copy fills a fragment; say which one with fragment: mma.m16n8k16.A, or use load"
+            )
+        return self
+
+
+class MmaStep(Strict):
+    """Tensor-core instructions (mma.m16n8k16) that read whole fragments and accumulate."""
+
+    count: Count = Field(default=1, description="instructions, each with an accumulator of its own")
+    reads: list[Registers] = Field(default_factory=list, description="fragments that each of them reads")
+    acc: Registers = Field(default="acc", description="name of the accumulators")
+
+
+class AluStep(Strict):
+    """Arithmetic of the warp."""
+
+    op: str = Field(default="FFMA", description="SASS opcode: FFMA, IADD3, LOP3, IMAD, MOV, ...")
+    count: Count = 1
+    reads: list[Registers] = Field(default_factory=list, description="registers that each instruction reads")
+    to: Registers = Field(default="value", description="the registers that it writes")
+    chained: bool = Field(default=False, description="each instruction needs the result of the one before")
+
+
+class LoopStep(Strict):
+    """Steps that are repeated. With `var` the trip number is a name in accesses, and the loop is unrolled."""
+
+    trips: Annotated[int, Field(ge=1, le=100_000_000)]
+    var: str | None = Field(default=None, description="name of the trip number; unrolls the loop")
+    steps: list[Step] = Field(min_length=1)
+
+
+class Step(Strict):
+    """One step: exactly one of the keys."""
+
+    load: LoadStep | None = None
+    store: StoreStep | None = None
+    copy_: CopyStep | None = Field(default=None, alias="copy")
+    mma: MmaStep | None = None
+    alu: AluStep | None = None
+    barrier: bool | None = Field(default=None, description="true: all warps of the block meet")
+    wait: Registers | None = Field(default=None, description="until these registers have been filled")
+    loop: LoopStep | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_word(cls, data: Any) -> Any:
+        return {"barrier": True} if data == "barrier" else data
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Step:
+        kinds = [name for name in type(self).model_fields if getattr(self, name) not in (None, False)]
+        if len(kinds) != 1:
+            known = ", ".join(field.alias or name for name, field in type(self).model_fields.items())
+            raise ValueError(f"a step has exactly one key, one of: {known}")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """The key that is given, without a trailing underscore."""
+        return next(n.rstrip("_") for n in type(self).model_fields if getattr(self, n) not in (None, False))
+
+
+class WarpGroup(Strict):
+    """Warps that execute the same steps; in accesses `warp` counts from 0 within the group."""
+
+    name: str = ""
+    warps: Annotated[int, Field(ge=1, le=64)] = 1
+    inputs: list[Registers] = Field(default_factory=list, description="registers that hold values before")
+    steps: list[Step] = Field(default_factory=list, description="none: warps that only take up numbers")
+
+
+class ProgramSection(Strict):
+    """One thread block on one SM. Warps are numbered group by group; warp w runs on partition w mod 4."""
+
+    groups: list[WarpGroup] = Field(min_length=1)
+    limit: int = Field(default=50_000_000, ge=1, description="cycles after which the simulation gives up")
+    fast: bool = Field(default=False, description="extrapolate loops from their steady state (same cycles)")
+
+
+LoopStep.model_rebuild()
