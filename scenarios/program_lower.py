@@ -28,7 +28,7 @@ ASSUMPTIONS = (
     "A value is waited for at its first use: loads by a scoreboard of their own, arithmetic by its latency.",
 )
 _LOOP = (
-    "A loop ends with a counter, a comparison and a branch (3 instructions); a loop in a loop and a loop with `var` are "
+    "A loop ends with a counter, a comparison and a branch (3 instructions); a loop in a loop or with `var` is "
     "unrolled."
 )
 _MMA = "mma reads whole fragments: it waits until all of their loads have returned."

@@ -104,13 +104,14 @@ def simulate(
 
 def _standing(chip: Chip) -> tuple[str, tuple[str, ...]]:
     """How sure the times are: a constant that is assumed makes them assumed, and is named."""
+    by_hand = [path for path, _ in chip.overrides if path.startswith(("timing.", "shared_memory."))]
+    if by_hand:
+        return "assumed", (f"Times rest on constants that were set by hand: {', '.join(by_hand)}.",)
     assumed = [constant for constant in chip.under("timing") if constant.confidence == "assumed"]
-    if not assumed:
-        return "measured", (
-            "Times come from a model of one H200 whose constants were measured or fitted there; "
-            "`bankbench validate` shows its errors.",
-        )
-    overridden = [constant.path for constant in assumed if constant.overridden]
-    if overridden:
-        return "assumed", (f"Times rest on constants that were set by hand: {', '.join(overridden)}.",)
-    return "assumed", (f"Times rest on {len(assumed)} timing constants that are assumed for {chip.title}.",)
+    if assumed:
+        line = f"Times rest on {len(assumed)} timing constants that are assumed for {chip.title}"
+        return "assumed", (f"{line} ({assumed[0].note or assumed[0].source}).",)
+    return "measured", (
+        "Times come from a model of one H200 whose constants were measured or fitted there; "
+        "`bankbench validate` shows its errors.",
+    )

@@ -74,10 +74,11 @@ def _with_boards(item: Instruction, boards: list[tuple[frozenset[str], frozenset
 
 def _waits(item: Instruction, boards: Sequence[tuple[frozenset[str], frozenset[str]]]) -> Instruction:
     reads, writes = frozenset(_reads(item)), frozenset(item.dst)
+    # a load need not wait for itself of the trip before: results of one warp come back in order
     waits = tuple(
         number
         for number, (unreadable, unwritable) in enumerate(boards)
-        if reads & unreadable or writes & unwritable
+        if number != item.sets and (reads & unreadable or writes & unwritable)
     )
     return replace(item, waits=waits)
 

@@ -139,3 +139,11 @@ def test_a_run_is_reproducible_to_the_bit(make):
         return run.cycles, run.ends, run.stalls, [(e.warp, e.issue, e.op.text) for e in run.timeline]
 
     assert trace() == trace()
+
+
+def test_a_chip_that_inherits_its_constants_says_so(make):
+    program = make.program(make.group([make.ins("FFMA", 4)] * 3))
+    run = simulate(program, "b200")
+    assert run.status == "assumed"
+    assert "assumed for NVIDIA B200" in run.assumptions[0]
+    assert run.cycles == simulate(program, "h200").cycles
