@@ -1,11 +1,13 @@
 """Ascend: buffers and their legality, Unified Buffer banks, pipes with queues and flags."""
 
+from .autosync import Step, place_flags
 from .banks import UbGeometry, l1_bank, ub_geometry
 from .capacity import MEMORIES, Buffer, MemoryUse, place_buffers, tile_bytes, tile_layout, usable_bytes
 from .core import Core, read_core
 from .costs import Cost, copy_cost, cube_k, fixpipe_cost, load_cost, mmad_cost, runs_of
 from .errors import AscendError, CapacityError, FlagError
 from .hazards import Hazard, find_hazards
+from .l2 import l2_hit_part
 from .pipes import simulate
 from .program import PIPES, Op, Program, Span, barrier, set_flag, wait_flag
 from .schedule import PipeTimes, schedule
@@ -31,6 +33,7 @@ __all__ = [
     "PipeTimes",
     "Program",
     "Span",
+    "Step",
     "SubBankCounts",
     "UbCounts",
     "UbGeometry",
@@ -47,9 +50,11 @@ __all__ = [
     "find_hazards",
     "fixpipe_cost",
     "l1_bank",
+    "l2_hit_part",
     "load_cost",
     "mmad_cost",
     "place_buffers",
+    "place_flags",
     "read_core",
     "runs_of",
     "schedule",

@@ -1,9 +1,10 @@
-"""Where tiles lie in L1, L0A, L0B, L0C and UB: bytes, padding, alignment, what is left, and the nearest tile that fits."""
+"""Where tiles lie in L1, L0A, L0B, L0C and UB: bytes, padding, alignment, what is left, what would fit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ...layouts import TlaLayout, dtype_bits, from_tag
 from ..chip import Chip
@@ -159,7 +160,7 @@ def place_buffers(
 def _check_overlap(new: Buffer, others: Sequence[Buffer]) -> None:
     spans = [(buffer.name, start, start + buffer.bytes) for buffer in others for start in buffer.addresses]
     mine = sorted(new.addresses)
-    for first, second in zip(mine, mine[1:], strict=False):
+    for first, second in pairwise(mine):
         if second < first + new.bytes:
             raise CapacityError(
                 f"{new.name}: its slots at {first:#x} and {second:#x} overlap; one takes {new.bytes:,} bytes"

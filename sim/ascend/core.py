@@ -10,7 +10,8 @@ __all__ = ["TIMING_PATHS", "Core", "read_core"]
 
 TIMING_PATHS = (
     "core.clock_mhz", "core.event_ids", "pipes.queue", "pipes.dispatch", "pipes.flag", "cube.start", "cube.gap",
-    "mte2.start", "mte2.row", "mte2.gm_gb_s", "mte2.rate", "mte2.rate_l2", "mte2.row_l2", "mte2.l2_gb_s", "mte2.granule",
+    "mte2.start", "mte2.row", "mte2.gm_gb_s", "mte2.rate", "mte2.rate_l2", "mte2.row_l2",
+    "mte2.l2_gb_s", "mte2.granule",
     "mte1.L0A", "mte1.L0B", "mte1.transpose", "mte1.start", "fix.out", "fix.read", "fix.start",
     "mte3.rate", "mte3.start", "mte3.row",
 )  # fmt: skip

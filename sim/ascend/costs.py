@@ -91,8 +91,9 @@ def load_cost(core: Core, side: str, valid: int, padded: int, transposed: bool =
 
 
 _K_NAMES = {
-    "f16": "f16", "bf16": "f16", "f32": "f32", "tf32": "hf32", "hf32": "hf32", "s8": "int8", "u8": "int8", "int8": "int8",
-    "uint8": "int8", "int4": "int4", "s4": "int4", "e4m3": "fp8", "e5m2": "fp8", "fp8": "fp8", "hif8": "fp8",
+    "f16": "f16", "bf16": "f16", "f32": "f32", "tf32": "hf32", "hf32": "hf32", "s8": "int8", "u8": "int8",
+    "int8": "int8", "uint8": "int8", "int4": "int4", "s4": "int4",
+    "e4m3": "fp8", "e5m2": "fp8", "fp8": "fp8", "hif8": "fp8",
     "mxfp4": "mx4", "mxfp8": "mx8", "e2m1": "mx4", "fp4": "mx4",
 }  # fmt: skip
 

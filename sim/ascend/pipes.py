@@ -26,7 +26,7 @@ Steps = Generator[Event, None, None]
 def simulate(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
     """Runs a program on SimPy and returns its times.
 
-    Raises FlagError for a flag that is set twice, and for a wait that never ends (with the instructions that it blocks).
+    Raises FlagError for a flag that is set twice, and for a wait that never ends (with what it blocks).
     """
     machine = _Machine(program, core, timeline)
     return machine.run()
@@ -47,6 +47,8 @@ class _Machine:
         self.closed: dict[str, Token] = {}
         self.handed: dict[tuple[str, bool], int] = {}
         self.unit_waits: dict[tuple[str, bool], Event] = {}
+        self.scalar_waits = -1
+        self.clock = 0
         self.pipes = [_Pipe(self, index) for index in range(len(PIPES))]
 
     @property
@@ -60,6 +62,8 @@ class _Machine:
         if blocked or scalar.is_alive:
             raise self._deadlock(blocked)
         ends = [max(pipe.free, pipe.done) for pipe in self.pipes]
+        if self.program.ops and self.program.ops[-1].pipe == 0:
+            ends.append(self.clock)
         self.times.cycles = max(self.times.cycles, *ends)
         self.times.left = {key: index for key, (_, index) in self.flags.items()}
         return self.times
@@ -80,6 +84,9 @@ class _Machine:
                 for pipe in self.pipes:
                     pipe.free = clock
                 continue
+            if op.pipe == 0:
+                clock = yield from self._scalar(index, clock)
+                continue
             pipe = self.pipes[op.pipe]
             if len(pipe.queue) >= depth:
                 # The oldest entry may leave before this instruction could be dispatched anyway.
@@ -87,6 +94,33 @@ class _Machine:
                 yield pipe.room
                 clock = max(clock, self.now)
             pipe.put(index, clock)
+        self.clock = clock
+
+    def _scalar(self, index: int, clock: int) -> Generator[Event, None, int]:
+        """An instruction of the scalar unit itself: it holds up everything that is dispatched after it."""
+        op, times = self.program.ops[index], self.times
+        if clock > self.now:
+            yield self.env.timeout(clock - self.now)
+        if op.kind == EXECUTE:
+            times.work(0, clock, clock + op.busy)
+            if times.record is not None:
+                times.record.index.append(index)
+                times.record.start.append(clock)
+                times.record.end.append(clock + op.busy)
+            return clock + op.busy
+        assert op.flag is not None
+        if op.kind == SET:
+            self.set(op.flag, clock + self.core.flag, index)
+            return clock
+        if op.flag not in self.flags:
+            self.scalar_waits = index
+            self.waiting[op.flag] = self.env.event()
+            yield self.waiting[op.flag]
+            self.scalar_waits = -1
+        at, source = self.flags.pop(op.flag)
+        times.wait(0, f"flag from {PIPES[op.flag[0]]}", at - clock)
+        self.consumed[op.flag] = (max(clock, at), source)
+        return max(clock, at)
 
     def set(self, flag: Flag, at: int, index: int) -> None:
         """A flag becomes 1 at cycle `at`; checked against the wait that cleared it last."""
@@ -113,6 +147,8 @@ class _Machine:
                 behind = next((i for i, _ in pipe.queue if self.program.ops[i].kind == EXECUTE), None)
                 tail = f"; it blocks {self.program.describe(behind)} for ever" if behind is not None else ""
                 return FlagError(f"{self.program.describe(index)}: the flag is never set{tail}")
+        if self.scalar_waits >= 0:
+            return FlagError(f"{self.program.describe(self.scalar_waits)}: the flag is never set")
         stuck = ", ".join(self.program.describe(pipe.queue[0][0]) for pipe in blocked)
         return FlagError(f"the pipes stand still: {stuck or 'the scalar unit waits'}")
 

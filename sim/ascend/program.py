@@ -6,7 +6,6 @@ hundred thousand instructions costs a list.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .errors import FlagError
@@ -16,12 +15,14 @@ __all__ = [
     "BARRIER",
     "EXECUTE",
     "LEGAL_PAIRS",
+    "NOWHERE",
     "PIPES",
     "SET",
     "WAIT",
     "Op",
     "Program",
     "Span",
+    "Where",
     "barrier",
     "pipe_index",
     "set_flag",
@@ -93,26 +94,27 @@ class Op:
     work: float = 0.0
 
 
+Where = tuple[tuple[str, ...], tuple[int, ...]]
+"""Names and values of the loop variables of an instruction."""
+NOWHERE: Where = ((), ())
+
+
 @dataclass(slots=True)
 class Program:
-    """Instructions in program order. `where[i]` are the loop values of instruction i as text, for messages."""
+    """Instructions in program order. `where[i]` are the loop variables of instruction i, for messages."""
 
     ops: list[Op] = field(default_factory=list[Op])
-    where: list[str] = field(default_factory=list[str])
+    where: list[Where] = field(default_factory=list[Where])
 
-    def add(self, op: Op, where: str = "") -> None:
+    def add(self, op: Op, where: Where = NOWHERE) -> None:
         """Appends an instruction."""
         self.ops.append(op)
         self.where.append(where)
 
-    def extend(self, ops: Iterable[Op], where: str = "") -> None:
-        """Appends several instructions of one place."""
-        for op in ops:
-            self.add(op, where)
-
     def describe(self, index: int) -> str:
         """An instruction for a message: `#12 load A1 -> A2 (k=64)`."""
-        place = f" ({self.where[index]})" if self.where[index] else ""
+        place = ", ".join(f"{name}={value}" for name, value in zip(*self.where[index], strict=True))
+        place = f" ({place})" if place else ""
         return f"#{index} {self.ops[index].name}{place}"
 
     def __len__(self) -> int:
@@ -150,8 +152,3 @@ def _flag(source: str, target: str, event: int, ids: int, what: str) -> tuple[in
     if not 0 <= event < ids:
         raise FlagError(f"{what} {source}->{target}: event id {event}; this chip has ids 0 to {ids - 1}")
     return (*pair, event)
-
-
-def names(ops: Sequence[Op]) -> list[str]:
-    """Names of instructions, for tests and messages."""
-    return [op.name for op in ops]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .core import Core
 from .errors import FlagError
-from .program import ALL, BARRIER, EXECUTE, PIPES, SET, Program
+from .program import ALL, BARRIER, EXECUTE, PIPES, SET, Op, Program
 
 __all__ = ["PipeTimes", "Record", "flag_twice", "schedule", "unit_start"]
 
@@ -69,23 +69,29 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
     """
     count = len(PIPES)
     times = PipeTimes(record=Record() if timeline else None)
-    free, done = [0] * count, [0] * count
+    free: list[int] = [0] * count
+    done: list[int] = [0] * count
+    start: int
+    end: int
     queues: list[deque[int]] = [deque([0] * core.queue, core.queue) for _ in PIPES]
     flags: dict[tuple[int, int, int], tuple[int, int]] = {}
     consumed: dict[tuple[int, int, int], tuple[int, int]] = {}
     closed: dict[str, Token] = {}
     opened: dict[str, Token] = {}
-    now, step, latency, record = 0, core.dispatch, core.flag, times.record
+    now: int = 0
+    step, latency, record = core.dispatch, core.flag, times.record
     for index, op in enumerate(program.ops):
         pipe, kind = op.pipe, op.kind
         if pipe == ALL:
             now = max(now + step, *free, *done)
             free = [now] * count
             continue
-        queue = queues[pipe]
         now += step
-        if queue[0] > now:
-            now = queue[0]
+        if pipe == 0:
+            now = _scalar(program, index, now, latency, flags, consumed, times)
+            continue
+        queue = queues[pipe]
+        now = max(now, queue[0])
         ready = free[pipe]
         start = now if now > ready else ready
         if kind == EXECUTE:
@@ -93,8 +99,7 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
             if op.unit:
                 start, end = unit_start(op, start, opened, closed, times)
             free[pipe] = start + op.busy
-            if end > done[pipe]:
-                done[pipe] = end
+            done[pipe] = max(done[pipe], end)
             times.work(pipe, start, end)
             if record is not None:
                 record.index.append(index)
@@ -103,11 +108,7 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
         elif kind == SET:
             key = op.flag
             assert key is not None
-            at = (done[pipe] if done[pipe] > start else start) + latency
-            if key in flags or (key in consumed and consumed[key][0] > at):
-                other = flags[key][1] if key in flags else consumed[key][1]
-                raise flag_twice(program, index, other, key in flags)
-            flags[key] = (at, index)
+            _set(program, index, max(done[pipe], start) + latency, flags, consumed)
         elif kind == BARRIER:
             times.wait(pipe, "barrier", done[pipe] - start)
             start = free[pipe] = max(start, done[pipe])
@@ -123,22 +124,64 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
             consumed[key] = (start, source)
             free[pipe] = start
         queue.append(start)
-    times.cycles = max(times.cycles, *free, *done)
+    times.cycles = max(times.cycles, now if program.ops and program.ops[-1].pipe == 0 else 0, *free, *done)
     times.left = {key: index for key, (_, index) in flags.items()}
     return times
 
 
+def _set(
+    program: Program,
+    index: int,
+    at: int,
+    flags: dict[tuple[int, int, int], tuple[int, int]],
+    consumed: dict[tuple[int, int, int], tuple[int, int]],
+) -> None:
+    key = program.ops[index].flag
+    assert key is not None
+    if key in flags or (key in consumed and consumed[key][0] > at):
+        other = flags[key][1] if key in flags else consumed[key][1]
+        raise flag_twice(program, index, other, key in flags)
+    flags[key] = (at, index)
+
+
+def _scalar(
+    program: Program,
+    index: int,
+    now: int,
+    latency: int,
+    flags: dict[tuple[int, int, int], tuple[int, int]],
+    consumed: dict[tuple[int, int, int], tuple[int, int]],
+    times: PipeTimes,
+) -> int:
+    """An instruction of the scalar unit itself: it holds up everything that is dispatched after it."""
+    op = program.ops[index]
+    if op.kind == EXECUTE:
+        times.work(0, now, now + op.busy)
+        if times.record is not None:
+            times.record.index.append(index)
+            times.record.start.append(now)
+            times.record.end.append(now + op.busy)
+        return now + op.busy
+    if op.kind == SET:
+        _set(program, index, now + latency, flags, consumed)
+        return now
+    assert op.flag is not None
+    if op.flag not in flags:
+        raise _never_set(program, index)
+    at, source = flags.pop(op.flag)
+    times.wait(0, f"flag from {PIPES[op.flag[0]]}", at - now)
+    consumed[op.flag] = (max(now, at), source)
+    return max(now, at)
+
+
 def unit_start(
-    op: object, start: int, opened: dict[str, Token], closed: dict[str, Token], times: PipeTimes
+    op: Op, start: int, opened: dict[str, Token], closed: dict[str, Token], times: PipeTimes
 ) -> Token:
     """(start, end) of an instruction that takes part in a hand-over of L0C by unit flags, 512 bytes at a time.
 
     FIX may follow the closing Mmad, and the next opening Mmad may follow FIX, one granule behind: both start once the
     other has started and cannot be complete before it is.
     """
-    from .program import Op
-
-    assert isinstance(op, Op)
     fix = PIPES[op.pipe] == "FIX"
     before = closed.get(op.unit) if fix else (opened.get(op.unit) if op.opens else None)
     begin, end = start, start + op.busy + op.tail
