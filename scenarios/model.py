@@ -11,7 +11,9 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from ._strict import Strict
+from .ascend_model import Ascend
 from .model_access import Access, Buffer
+from .model_fix import Fix
 from .model_program import ProgramSection
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -52,10 +54,16 @@ class Scenario(Strict):
     )
     buffers: dict[str, Buffer] = Field(default_factory=dict, description="named pieces of memory")
     accesses: list[Access] = Field(default_factory=list, description="instructions that touch the buffers")
+    ascend: Ascend | None = Field(
+        default=None, description="a kernel, vector instructions or SIMT patterns on an Ascend core"
+    )
     program: ProgramSection | None = Field(
         default=None, description="what groups of warps do, step by step: simulated in time"
     )
     expect: Expect = Field(default=Expect(), description="limits and exact numbers that the run must meet")
+    fix: Fix | None = Field(
+        default=None, description="what `bankbench fix` has to keep when it proposes layouts"
+    )
 
     @field_validator("buffers")
     @classmethod
