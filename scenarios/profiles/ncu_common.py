@@ -8,6 +8,12 @@ from .numbers import Locale, base_unit
 from .values import Launch, Reading
 
 _ID_COLUMNS = ("ID", "Kernel Name")
+LAUNCH_COLUMNS = frozenset(
+    [
+        *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream"),
+        *("Block Size", "Grid Size", "Device", "CC", "Invocations"),
+    ]
+)
 
 
 def has_launch_columns(cells: Sequence[str]) -> bool:

@@ -27,6 +27,8 @@ def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
         if isinstance(row, Problem):
             problems.append(row)
             continue
+        if row.chatter:
+            continue
         if is_header(row.cells):
             names = [cell.strip() for cell in row.cells]
             continue

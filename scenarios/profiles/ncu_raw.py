@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .ncu_common import has_launch_columns, launch_of, reading
+from .ncu_common import LAUNCH_COLUMNS, has_launch_columns, launch_of, reading
 from .numbers import Locale
 from .rows import Row
 from .values import Launch, Problem, Profile
-
-_LAUNCH_COLUMNS = {
-    "ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream",
-    "Block Size", "Grid Size", "Device", "CC", "Invocations",
-}  # fmt: skip
 
 
 def is_header(cells: Sequence[str]) -> bool:
@@ -30,6 +25,8 @@ def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
     for row in found:
         if isinstance(row, Problem):
             problems.append(row)
+            continue
+        if row.chatter:
             continue
         if is_header(row.cells):
             names, units = [cell.strip() for cell in row.cells], []
@@ -48,7 +45,7 @@ def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
         metrics = {
             name: reading(cell, unit, locale)
             for name, cell, unit in zip(names, row.cells, units or [""] * len(names), strict=True)
-            if name not in _LAUNCH_COLUMNS
+            if name not in LAUNCH_COLUMNS
         }
         launches.append(replace(launch_of(given), metrics=metrics))
     return Profile(file, "Nsight Compute", "raw", tuple(launches), tuple(problems))

@@ -55,6 +55,8 @@ def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
     for row in found:
         if isinstance(row, Problem):
             problems.append(row)
+        elif row.chatter:
+            continue
         elif _names_kernel(row.cells):
             close()
             kernel, names = " ".join(row.cells[1].split()), []

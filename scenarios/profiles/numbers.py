@@ -67,8 +67,8 @@ class Locale:
         return bool((_COMMA_GROUPS if group == "," else _POINT_GROUPS).fullmatch(text))
 
 
-def locale_of(cells: Iterable[str]) -> Locale:
-    """The locale that the cells of a file speak for; `.` for decimals when nothing decides.
+def locale_of(cells: Iterable[str], otherwise: str = ".") -> Locale:
+    """The locale that the cells of a file speak for; `otherwise` for decimals when nothing decides.
 
     A number decides when only one reading is possible: two separators, a group that is not three digits long, or a
     repeated separator. `1,234` alone decides nothing.
@@ -93,7 +93,7 @@ def locale_of(cells: Iterable[str]) -> Locale:
             comma += 1
         elif points and not _POINT_GROUPS.fullmatch(text):
             point += 1
-    return Locale("," if comma > point else ".")
+    return Locale(otherwise if comma == point else "," if comma > point else ".")
 
 
 _PREFIX = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "u": 1e-6, "n": 1e-9}

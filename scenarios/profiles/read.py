@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..errors import Place, ScenarioError
 from . import msprof, ncu_details, ncu_raw, ncu_source
+from .ncu_common import LAUNCH_COLUMNS
 from .numbers import locale_of
 from .rows import Row, delimiter_of, records
 from .text import MOST_BYTES, read_text
@@ -30,13 +31,13 @@ def parse_profile(text: str, file: str = "<text>", note: str = "") -> Profile:
     """`read_profile` of a text that is already there."""
     delimiter = delimiter_of(text)
     found = list(records(text, delimiter))
-    locale = locale_of(_cells(found))
     for reader in _READERS:
         start = next(
             (i for i, row in enumerate(found) if isinstance(row, Row) and reader.is_header(row.cells)), None
         )
         if start is None:
             continue
+        locale = locale_of(_cells(found[start:]), "," if delimiter == ";" else ".")
         profile = reader.read(found[start:], file, locale)
         notes = profile.notes
         if note:
@@ -54,6 +55,10 @@ def parse_profile(text: str, file: str = "<text>", note: str = "") -> Profile:
 
 
 def _cells(found: list[Row | Problem]) -> Iterator[str]:
+    """The cells that may be numbers; versions and addresses of hosts speak for no locale."""
+    left_out: set[int] = set()
     for row in found:
         if isinstance(row, Row):
-            yield from row.cells
+            if LAUNCH_COLUMNS.intersection(row.cells):
+                left_out = {i for i, cell in enumerate(row.cells) if cell.strip() in LAUNCH_COLUMNS}
+            yield from (cell for i, cell in enumerate(row.cells) if i not in left_out)

@@ -13,10 +13,14 @@ _MOST_LINES = 12  # of one record: cells of exports hold a few line breaks at mo
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record: its first line (from 1) and its cells."""
+    """A record: its first line (from 1) and its cells.
+
+    `chatter` is true of a line without quotes and separators: what a profiled program printed in between.
+    """
 
     line: int
     cells: list[str]
+    chatter: bool = False
 
 
 def records(text: str, delimiter: str = ",") -> Iterator[Row | Problem]:
@@ -62,7 +66,7 @@ def _split(text: str, number: int, delimiter: str) -> Row | Problem:
         cells = next(csv.reader([text + "\n"], delimiter=delimiter), [])
     except csv.Error as error:  # a cell beyond 128 KiB, a stray carriage return
         return Problem(number, f"{error}; the row is left out")
-    return Row(number, cells)
+    return Row(number, cells, len(cells) <= 1 and '"' not in text)
 
 
 def delimiter_of(text: str) -> str:

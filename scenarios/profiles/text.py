@@ -38,7 +38,8 @@ def read_text(path: Path, most: int = MOST_BYTES) -> tuple[str, str]:
     try:
         with open_bytes(path) as stream:
             try:
-                while chunk := stream.read(1 << 20):
+                read = getattr(stream, "read1", stream.read)  # hands out what there is before an early end
+                while chunk := read(1 << 16):
                     data += chunk
                     if len(data) > most:
                         raise ScenarioError(
