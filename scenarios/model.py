@@ -15,6 +15,8 @@ from .ascend_model import Ascend
 from .model_access import Access, Buffer
 from .model_fix import Fix
 from .model_program import ProgramSection
+from .tmem_model import Tmem
+from .model_sweep import Sweep
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -60,9 +62,15 @@ class Scenario(Strict):
     program: ProgramSection | None = Field(
         default=None, description="what groups of warps do, step by step: simulated in time"
     )
+    tmem: Tmem | None = Field(
+        default=None, description="Blackwell's tensor memory: column map, instructions, main loops, roles"
+    )
     expect: Expect = Field(default=Expect(), description="limits and exact numbers that the run must meet")
     fix: Fix | None = Field(
         default=None, description="what `bankbench fix` has to keep when it proposes layouts"
+    )
+    sweep: Sweep | None = Field(
+        default=None, description="the design space that `bankbench sweep` walks through"
     )
 
     @field_validator("buffers")
