@@ -35,4 +35,5 @@ class Section:
 SECTIONS: tuple[Section, ...] = (
     Section("accesses", "accesses:evaluate_accesses"),
     Section("program", "program:evaluate_program"),
+    Section("tmem", "tmem:evaluate_tmem"),
 )
