@@ -55,7 +55,7 @@ def count_lanes(
     turns = ((place + np.uint8(1)) * is_active).max(axis=0)
     groups = occupied.sum(axis=0, dtype=np.int32)
     # With fewer banks than active lanes even the best addresses share banks.
-    fewest = -(-is_active.sum(axis=0, dtype=np.int32) // rule.columns)
+    fewest = -(-np.add.reduce(is_active, axis=0, dtype=np.uint8).astype(np.int32) // rule.columns)
     if rule.operation.serves == "loop":
         loads, rounds = _loads_of_the_loop(keys, banks, place, is_active), turns.max(axis=0).astype(np.int32)
         wavefronts, conflicts = loads + rule.passes * rounds, loads - rounds

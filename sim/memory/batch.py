@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,10 @@ from .trace import Trace
 __all__ = ["CAPACITY", "count", "count_trace"]
 
 CAPACITY = "shared_memory.max_bytes_per_block"
-_PART = 1 << 20
+_PART = 1 << 18
 _GENERAL_BLOCK = 1024
-_DEFAULTS = np.array([kind.default_mask for kind in OPERATIONS], dtype=np.uint32)
+# Lanes that have to be active for the short way through a block; none for atomics, which have only one way.
+_FULL = np.array([kind.default_mask if kind.serves == "words" else 0 for kind in OPERATIONS], dtype=np.uint32)
 _COLUMNS = ("wavefronts", "bank_conflicts", "ideal_wavefronts", "floor_wavefronts", "worst_ways")
 
 
@@ -71,67 +72,88 @@ def count_trace(trace: Trace, chip: str | Path | Chip = "h200") -> Counts:
     [2, 32]
     """
     machine = load_chip(chip)
-    found, scratch = _Found.empty(len(trace)), Scratch()
-    # In parts, so that row numbers and labels of a long trace take no more memory than of a million.
-    for start in range(0, len(trace), _PART):
-        part = slice(start, start + _PART)
-        for rule, places, full in _by_rule(trace.kind[part], trace.mask[part], machine):
-            rows = places + start
+    columns = _columns(len(trace))
+    parts = -(-len(trace) // _PART)
+    found, scratch = _Found(-(-len(trace) // max(1, parts))), Scratch()
+    for number in range(parts):
+        part = slice(number * found.size, min(len(trace), (number + 1) * found.size))
+        order, segments = _by_rule(trace.kind[part], trace.mask[part], machine)
+        rows = order + part.start
+        for rule, segment, full in segments:
             if rule.status == "unknown":
-                found.unknown(rows)
+                found.unknown(segment)
             elif not _is_fast(rule):
-                _general(trace, rule, rows, found)
+                _general(trace, rows, rule, segment, found)
             else:
-                _fast(trace, rule, rows, full, scratch, found)
-    return found.counts(trace, machine)
+                _fast(trace, rows, rule, segment, full, scratch, found)
+        found.into(columns, part, order)
+    return Counts(machine, trace.kind, *columns.values())
 
 
 class _Found:
-    """The result columns while they are being filled."""
+    """Results of a part of a trace in the order in which it is counted, rule after rule.
 
-    def __init__(self, columns: dict[str, NDArray[np.int32]], merged: NDArray[np.bool_]) -> None:
-        self.columns = columns
-        self.merged = merged
+    A trace is taken in parts of at most _PART accesses that use this memory one after the other.
+    """
 
-    @classmethod
-    def empty(cls, count: int) -> _Found:
-        return cls({name: np.zeros(count, np.int32) for name in _COLUMNS}, np.zeros(count, np.bool_))
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.columns = _columns(size)
+        self._place = np.empty(size, dtype=np.intp)
+        self._numbers = np.arange(size, dtype=np.intp)
 
-    def counts(self, trace: Trace, chip: Chip) -> Counts:
-        waves, conflicts, ideal, floor, ways = self.columns.values()
-        return Counts(chip, trace.kind, waves, conflicts, ideal, floor, ways, self.merged)
+    def unknown(self, segment: slice) -> None:
+        for name in _COLUMNS:
+            self.columns[name][segment] = -1
+        self.columns["merged"][segment] = False
 
-    def unknown(self, rows: NDArray[np.intp]) -> None:
-        for column in self.columns.values():
-            column[rows] = -1
-
-    def put(self, rows: NDArray[np.intp], *values: NDArray[Any]) -> None:
+    def put(self, segment: slice, *values: Any) -> None:
         for column, value in zip(self.columns.values(), values, strict=True):
-            column[rows] = value.astype(np.int32, copy=False)
+            column[segment] = value
+
+    def into(self, columns: dict[str, NDArray[Any]], part: slice, order: NDArray[np.intp]) -> None:
+        """Bring the results into the order of the trace."""
+        # Gathered, not scattered: reading a few ascending streams is what a cache is good at.
+        count = len(order)
+        place = self._place[:count]
+        place[order] = self._numbers[:count]
+        for name, column in columns.items():
+            np.take(self.columns[name][:count], place, out=column[part], mode="clip")
+
+
+def _columns(count: int) -> dict[str, NDArray[Any]]:
+    """The fields of `Counts` in their order, yet to be filled."""
+    columns: dict[str, NDArray[Any]] = {name: np.empty(count, np.int32) for name in _COLUMNS}
+    return columns | {"merged": np.empty(count, np.bool_)}
 
 
 def _by_rule(
     kind: NDArray[np.uint8], mask: NDArray[np.uint32], chip: Chip
-) -> list[tuple[Rule, NDArray[np.intp], bool]]:
-    """Row numbers by the rule that counts them, and whether all lanes of those rows are active."""
+) -> tuple[NDArray[np.intp], list[tuple[Rule, slice, bool]]]:
+    """An order by the rule that counts a row; for each rule its segment, and whether all lanes are active in it."""
     present = np.flatnonzero(np.bincount(kind, minlength=len(OPERATIONS))).tolist()
     rules = {rule.alike: rule for rule in (rule_for(chip, code) for code in present)}
     number = {alike: index for index, alike in enumerate(rules)}
     table = np.zeros(len(OPERATIONS), dtype=np.uint8)
     for code in present:
         table[code] = 2 * number[rule_for(chip, code).alike]
-    defaults = _DEFAULTS[kind]
-    partial = (mask & defaults) != defaults
+    lanes = _FULL[kind]
+    partial = (mask & lanes) != lanes
     # Rule and partial fit into a byte, which NumPy sorts by counting.
     label = table[kind] + partial
     order = np.argsort(label, kind="stable")
-    found: list[tuple[Rule, NDArray[np.intp], bool]] = []
+    segments: list[tuple[Rule, slice, bool]] = []
     start = 0
     for index, size in enumerate(np.bincount(label, minlength=2 * len(rules)).tolist()):
         if size:
-            found.append((list(rules.values())[index // 2], order[start : start + size], index % 2 == 0))
+            segments.append((list(rules.values())[index // 2], slice(start, start + size), index % 2 == 0))
         start += size
-    return found
+    return order, segments
+
+
+def _blocks(segment: slice, size: int) -> Iterator[slice]:
+    for start in range(segment.start, segment.stop, size):
+        yield slice(start, min(segment.stop, start + size))
 
 
 def _is_fast(rule: Rule) -> bool:
@@ -143,35 +165,32 @@ def _is_fast(rule: Rule) -> bool:
 
 def _fast(
     trace: Trace,
-    rule: Rule,
     rows: NDArray[np.intp],
+    rule: Rule,
+    segment: slice,
     full: bool,
     scratch: Scratch,
     found: _Found,
 ) -> None:
     plan = KeyPlan.of(rule, trace.highest)
     used = np.uint32(rule.operation.default_mask)
-    for start in range(0, len(rows), BLOCK):
-        block = rows[start : start + BLOCK]
-        mask = trace.mask[block] & used
+    for block in _blocks(segment, BLOCK):
+        picked = rows[block]
+        mask = trace.mask[picked] & used
         if rule.operation.serves == "words":
-            counts = count_words(trace.offsets, block, None if full else mask, rule, plan, scratch)
-            ideal = counts.groups
-            conflicts = counts.wavefronts - ideal
-            if rule.distances:
-                found.merged[block] = counts.merged
+            counts = count_words(trace.offsets, picked, None if full else mask, rule, plan, scratch)
+            conflicts, ideal, merged = counts.wavefronts - counts.groups, counts.groups, counts.merged
         else:
-            counts = count_lanes(trace.offsets, block, mask, rule, plan, scratch)
-            ideal, conflicts = counts.ideal, counts.conflicts
+            counts = count_lanes(trace.offsets, picked, mask, rule, plan, scratch)
+            conflicts, ideal, merged = counts.conflicts, counts.ideal, False
         floor = -(-(counts.units.astype(np.int32) * rule.unit_words) // rule.banks)
-        found.put(block, counts.wavefronts, conflicts, ideal, floor, counts.ways)
+        found.put(block, counts.wavefronts, conflicts, ideal, floor, counts.ways, merged)
 
 
-def _general(trace: Trace, rule: Rule, rows: NDArray[np.intp], found: _Found) -> None:
+def _general(trace: Trace, rows: NDArray[np.intp], rule: Rule, segment: slice, found: _Found) -> None:
     used = np.uint32(rule.operation.default_mask)
-    for start in range(0, len(rows), _GENERAL_BLOCK):
-        block = rows[start : start + _GENERAL_BLOCK]
-        counts = count_general(trace.offsets[block], bits(trace.mask[block] & used), rule)
+    for block in _blocks(segment, _GENERAL_BLOCK):
+        picked = rows[block]
+        counts = count_general(trace.offsets[picked], bits(trace.mask[picked] & used), rule)
         floor = -(-counts.words // rule.banks)
-        found.put(block, counts.wavefronts, counts.conflicts, counts.ideal, floor, counts.ways)
-        found.merged[block] = counts.merged
+        found.put(block, counts.wavefronts, counts.conflicts, counts.ideal, floor, counts.ways, counts.merged)
