@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 # kind -> (module, function). A picture's `data` is documented in its function.
 KINDS: dict[str, tuple[str, str]] = {
     "bank_map": ("bank_map", "bank_map"),
+    "occupancy": ("ascend", "occupancy"),
+    "pipe_busy": ("ascend", "pipe_busy"),
+    "pipe_timeline": ("ascend", "pipe_timeline"),
     "predicted_measured": ("predicted_measured", "predicted_measured"),
     "timeline": ("timeline", "timeline"),
+    "tmem_map": ("tmem_map", "tmem_map"),
+    "tmem_timeline": ("tmem_timeline", "tmem_timeline"),
+    "ub_groups": ("ascend", "ub_groups"),
     "wavefronts": ("wavefronts", "wavefronts"),
 }
 

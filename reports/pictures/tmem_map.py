@@ -1,0 +1,171 @@
+"""The map of tensor memory: lanes down, columns across, named buffers and stages, unused columns hatched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ...sim.results import Picture
+from .style import BLUE, GREEN, GREY, INK, ORANGE, PINK, SKY, VERMILION, YELLOW, new_figure, rc
+
+_COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, VERMILION)
+_DARK = (BLUE, GREEN, VERMILION)
+_WIDE = 10.4
+_NARROWEST = 26  # columns that a horizontal name needs, at least
+
+
+def tmem_map(picture: Picture) -> Figure:
+    """128 lanes x 512 columns with one box a buffer and stage.
+
+    `data`: `lanes`, `columns`, `window` and `slab` (lanes of a warp's window and of half of it), `needed` and
+    `allocation` (columns), and `boxes`: mappings with `name`, `group` (one colour), `column`, `columns`, `slabs` (bit
+    for each slab of lanes), `inside` (name of the box it shares, or ""), `copies`. Lanes of an allocated column that
+    nothing uses, and columns that are allocated but not needed, are hatched; columns that nobody allocates are grey.
+    """
+    data = picture.data
+    lanes, columns = int(data["lanes"]), int(data["columns"])
+    boxes: Sequence[Mapping[str, Any]] = data["boxes"]
+    needed, allocation = int(data["needed"]), int(data["allocation"])
+    most = max(columns, needed)
+    groups = list(dict.fromkeys(str(box["group"]) for box in boxes))
+    colour_of = {name: _COLOURS[n % len(_COLOURS)] for n, name in enumerate(groups)}
+    small = [box for box in boxes if box["columns"] < _NARROWEST * most / 512]
+    with rc():
+        figure = new_figure(_WIDE, 4.1)
+        axes = figure.add_subplot()
+        axes.set_xlim(0, most)
+        axes.set_ylim(lanes, 0)
+        axes.add_patch(Rectangle((0, 0), most, lanes, facecolor="#eceef1", lw=0))
+        used = min(allocation or needed, most)
+        axes.add_patch(
+            Rectangle((0, 0), used, lanes, facecolor="white", hatch="////", edgecolor="#b9bec7", lw=0)
+        )
+        for box in boxes:
+            _box(axes, box, colour_of[str(box["group"])], int(data["slab"]), box in small)
+        for lane in range(0, lanes, int(data["window"])):
+            axes.axhline(lane, color=INK, lw=0.7, ls=(0, (4, 3)), alpha=0.55)
+        if needed > columns:
+            axes.axvline(columns, color=VERMILION, lw=2)
+            axes.text(
+                columns - 3,
+                lanes * 0.5,
+                f"{columns} exist",
+                rotation=90,
+                ha="right",
+                va="center",
+                color=VERMILION,
+            )
+        if allocation:
+            axes.axvline(min(allocation, most), color=INK, lw=1.6)
+        axes.set_xticks(_ticks(boxes, most, allocation))
+        axes.tick_params(axis="x", labelsize=8)
+        axes.set_yticks(range(0, lanes + 1, int(data["window"])))
+        axes.set_xlabel("column (32 bits of every lane)")
+        axes.set_ylabel("lane")
+        right = axes.secondary_yaxis("right")
+        step = int(data["window"])
+        right.set_yticks(
+            [step * (n + 0.5) for n in range(lanes // step)],
+            [f"warp {n} mod 4" for n in range(lanes // step)],
+        )
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
+        axes.set_title(picture.title, loc="left")
+        figure.legend(
+            handles=_legend(groups, colour_of, boxes, allocation, needed, columns),
+            loc="outside lower center",
+            ncols=6,
+            frameon=False,
+            fontsize=8,
+            handlelength=1.4,
+        )
+        return figure
+
+
+def _box(axes: Any, box: Mapping[str, Any], colour: str, slab: int, small: bool) -> None:
+    """One rectangle for each run of slabs; the name is written once, in the tallest."""
+    start, width = int(box["column"]), int(box["columns"])
+    runs = _runs(int(box["slabs"]))
+    inside = bool(box["inside"])
+    for first, count in runs:
+        axes.add_patch(
+            Rectangle(
+                (start, first * slab),
+                width,
+                count * slab,
+                facecolor=colour,
+                alpha=0.55 if inside else 0.9,
+                edgecolor=INK,
+                lw=1.1,
+                ls="--" if inside else "-",
+            )
+        )
+    if small:
+        return
+    dark = colour in _DARK and not inside
+    name = str(box["name"]) + (f" x{box['copies']}" if int(box["copies"]) > 1 else "")
+    whole = [run for run in runs if run[1] == max(count for _, count in runs)]
+    for first, count in whole if len(runs) > 1 else runs:
+        tall = count * slab
+        middle = first * slab + (tall * 0.72 if inside else tall / 2)
+        axes.text(
+            start + width / 2,
+            middle,
+            name if tall <= 2 * slab else f"{name}\n{width} columns",
+            ha="center",
+            va="center",
+            fontsize=8 if width < 60 else 9,
+            color="white" if dark else INK,
+            rotation=90 if width < 44 and tall > 2 * slab else 0,
+        )
+
+
+def _runs(bits: int) -> list[tuple[int, int]]:
+    """(first, count) of the runs of set bits."""
+    runs: list[tuple[int, int]] = []
+    for n in range(bits.bit_length()):
+        if bits >> n & 1:
+            if runs and sum(runs[-1]) == n:
+                runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+            else:
+                runs.append((n, 1))
+    return runs
+
+
+def _ticks(boxes: Sequence[Mapping[str, Any]], most: int, allocation: int) -> list[int]:
+    """Edges of buffers, as far as their numbers do not run into each other."""
+    wanted = [0, most, allocation, *(int(box["column"]) for box in boxes)]
+    wanted += [int(box["column"]) + int(box["columns"]) for box in boxes]
+    kept: list[int] = []
+    for tick in dict.fromkeys(wanted):
+        if tick <= most and all(abs(tick - other) >= most * 0.034 for other in kept):
+            kept.append(tick)
+    return sorted(kept)
+
+
+def _legend(
+    groups: Sequence[str],
+    colour_of: Mapping[str, str],
+    boxes: Sequence[Mapping[str, Any]],
+    allocation: int,
+    needed: int,
+    columns: int,
+) -> list[Rectangle]:
+    handles: list[Rectangle] = []
+    for name in groups:
+        own = [box for box in boxes if box["group"] == name]
+        at = ", ".join(str(box["column"]) for box in own[:4]) + (" ..." if len(own) > 4 else "")
+        copies = f", {own[0]['copies']} copies" if int(own[0]["copies"]) > 1 else ""
+        text = f"{name}: {own[0]['columns']} at {at}{copies}"
+        handles.append(Rectangle((0, 0), 1, 1, facecolor=colour_of[name], edgecolor=INK, label=text))
+    text = (
+        f"allocated, unused ({allocation - needed} columns)" if allocation > needed else "allocated, unused"
+    )
+    handles.append(Rectangle((0, 0), 1, 1, facecolor="white", hatch="////", edgecolor=GREY, label=text))
+    if allocation and allocation < columns:
+        text = f"free ({columns - allocation} columns)"
+        handles.append(Rectangle((0, 0), 1, 1, facecolor="#eceef1", edgecolor=GREY, label=text))
+    return handles
