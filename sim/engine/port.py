@@ -88,7 +88,7 @@ class Port(Stage):
         if len(self.entries) == 1:
             ready = now + self.timing.queue_head
             self.ready = ready = ready if ready > self.idle_from else self.idle_from
-            self.slots.wake(ready)
+            self.slots.offer(ready)
         return access
 
     def send(self, access: Access, now: int) -> None:
@@ -134,7 +134,7 @@ class Port(Stage):
         if entries:
             ready = entries[0].issued + timing.queue_head
             self.ready = ready = ready if ready > now else now
-            self.slots.wake(ready)
+            self.slots.offer(ready)
         else:
             self.ready = NEVER
             self.idle_from = now

@@ -47,6 +47,16 @@ class Slots(Stage):
         if self.starved:
             self.wake(at)
 
+    def offer(self, at: int) -> None:
+        """The head of a queue wants a slot from cycle `at` on."""
+        if self.used < self.timing.slots:
+            self.wake(at)
+            return
+        self.starved = True
+        if self.freeing:
+            free = self.freeing[0][0]
+            self.wake(at if at > free else free)
+
     def act(self, now: int) -> int:
         """Grant at most one slot; the next action is when the next grant may be possible."""
         freeing = self.freeing
