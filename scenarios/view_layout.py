@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ..layouts import (
     tile_offsets,
 )
 from ..layouts.int_tuple import integers, modes
+from ..layouts.linear import AXIS_OF_INPUT, LinearLayout
+from ..layouts.linear_encodings import Encoding
 
 _MOST_TABLE = 1 << 16
 
@@ -41,13 +43,15 @@ def describe(layout: Layout, shape: Sequence[int] | None = None) -> dict[str, An
         "axes": list(layout.axes),
         "offset": {},
         "replicas": [],
+        "copies": None,
         "replicaXor": False,
+        "pads": [],
         "swizzle": None,
     }
     if isinstance(layout, TileLayout):
-        return found | _tile(layout, sizes)
+        return found | _tile(layout)
     if isinstance(layout, ComposeLayout):
-        return found | _tile(layout.tile_layout, sizes) | {"swizzle": _composed(layout)}
+        return found | _tile(layout.tile_layout) | {"swizzle": _composed(layout)}
     if isinstance(layout, CuteLayout):
         return found | _cute(layout, sizes)
     if isinstance(layout, SwizzledLayout):
@@ -76,15 +80,10 @@ def bare(layout: Layout) -> Layout:
     return layout.layout if isinstance(layout, SwizzledLayout) else layout
 
 
-def _tile(layout: TileLayout, sizes: tuple[int, ...]) -> dict[str, Any]:
+def _tile(layout: TileLayout) -> dict[str, Any]:
     leaves = [[item.extent, item.stride, item.axis] for item in layout.shard]
-    if sizes == layout.logical_shape:
-        groups: list[dict[str, Any]] = [
-            {"from": dim, "fast": "last", "leaves": [leaf]} for dim, leaf in enumerate(leaves)
-        ]
-    else:
-        # In range the regrouped form of TIRx and the flattened one agree, and the flattened one reads easier.
-        groups = [{"from": "flat", "fast": "last", "leaves": leaves}]
+    # In range the regrouped form of TIRx and the flattened one agree, and the flattened one is what TIRx says.
+    groups = [{"from": "flat", "fast": "last", "leaves": leaves}]
     return {
         "kind": "split",
         "order": "row",
@@ -151,6 +150,9 @@ def _by_values(layout: Layout, sizes: tuple[int, ...]) -> dict[str, Any]:
             f"{math.prod(sizes):,} elements of a {layout.notation} layout; the page draws up to {_MOST_TABLE:,} "
             "of them: name a smaller --shape"
         )
+    if isinstance(layout, Encoding) and layout.kind == "padded_shared":
+        pads = [list(pair) for pair in cast("tuple[tuple[int, int], ...]", layout["paddings"])]
+        return _by_values(layout.linear(), sizes) | {"pads": pads}
     values = tile_offsets(layout, sizes)
     linear = _linear(layout, sizes, {axis: np.asarray(v) for axis, v in values.items()})
     if linear is not None:
@@ -160,27 +162,26 @@ def _by_values(layout: Layout, sizes: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _copies(layout: Layout) -> dict[str, Any]:
-    """Copies whose offsets are sums of powers of two act by xor on linear layouts; each offset is one combination."""
-    found = layout.replicas()
+    """The copies as plain offsets; those of dependent bases differ by element and act by xor."""
+    try:
+        found, by_xor = layout.replicas(), False
+    except LayoutError:
+        base = layout.linear() if isinstance(layout, Encoding) else layout
+        if not isinstance(base, LinearLayout):
+            raise
+        codes = np.array([0], dtype=np.int64)
+        for vector in base.kernel():
+            codes = np.concatenate([codes, codes ^ vector])
+        found = {
+            AXIS_OF_INPUT.get(name, name): (codes >> at) & ((1 << bits) - 1)
+            for name, (at, bits) in base.input_fields().items()
+        }
+        by_xor = True
     if not found:
         return {}
-    iters: list[list[Any]] = []
-    for axis, offsets in found.items():
-        distinct = sorted({int(v) for v in offsets})
-        bits = [v for v in distinct if v > 0 and v & (v - 1) == 0]
-        if distinct != sorted({sum(c) for c in _subsets(bits)}):
-            raise LayoutError(f"copies at {distinct[:8]} on {axis} are no sums of powers of two")
-        iters += [[2, bit, axis] for bit in sorted(bits, reverse=True)]
-    if math.prod(n for n, _, _ in iters) != max(len(v) for v in found.values()):
-        raise LayoutError("the copies on several axes are not independent; the page cannot draw them")
-    return {"replicas": iters, "replicaXor": False}
-
-
-def _subsets(values: list[int]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = [()]
-    for value in values:
-        found += [(*known, value) for known in found]
-    return found
+    count = max(len(values) for values in found.values())
+    copies = [{axis: int(values[i]) for axis, values in found.items() if values.any()} for i in range(count)]
+    return {"copies": copies, "replicaXor": by_xor}
 
 
 def _linear(layout: Layout, sizes: tuple[int, ...], values: dict[str, np.ndarray]) -> dict[str, Any] | None:

@@ -11,13 +11,15 @@
   `{label, width, offsets, wavefronts, ideal, excess, status, reason, phases}` with phases of
   `{lanes, wavefronts, conflicts: [[bank, ways, [[offset, lanes], ...]], ...]}`; offsets in bytes, null: lane is off
 
-A layout is `{kind, notation, shape, axes, offset, replicas, swizzle}` and, by kind,
+A layout is `{kind, notation, shape, axes, offset, replicas, copies, replicaXor, pads, swizzle}` and, by kind,
 
 - `split`: `order` (row, column) and `groups` of `{from: "flat" or dimension, fast: first or last, leaves:
   [[extent, stride, axis], ...]}`
 - `xor`: `origin` and `bases` (dimension -> bit -> axis -> value)
 - `table`: `table` (axis -> row-major numbers) and `why`
 
+Copies come from `replicas` ([[extent, stride, axis], ...]) or, where `copies` is not null, from that list of offsets by
+axis (added, or xor-ed where `replicaXor`). `pads` is a list of [interval, padding] on `m`.
 `swizzle` is null or `{bits, from, to}`: bits [from, from+bits) of `m` are xor-ed into [to, to+bits).
 """
 

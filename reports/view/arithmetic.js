@@ -55,7 +55,6 @@ const Arithmetic = (() => {
       const parts = split(value, extents, group.fast);
       if (extents.length > 1)
         steps?.push({ name: "split", text: `${name} ${value} over (${extents.join(", ")}), ${group.fast} fastest: (${parts.join(", ")})` });
-      else steps?.push({ name: "split", text: `${name} ${value} is one part: (${parts.join(", ")})` });
       group.leaves.forEach(([, stride, axis], i) => {
         sums[axis].value += parts[i] * stride;
         sums[axis].terms.push(`${parts[i]}*${signed(stride)}`);
@@ -104,6 +103,7 @@ const Arithmetic = (() => {
 
   // All combinations of the replica iters, first one slowest, as offsets by axis.
   function replicaOffsets(d) {
+    if (d.copies) return d.copies;
     let offsets = [{}];
     for (const [extent, stride, axis] of d.replicas) {
       const next = [];
@@ -130,9 +130,16 @@ const Arithmetic = (() => {
       return place;
     });
     if (copies.length > 1) {
-      const moved = [...new Set(d.replicas.map(r => r[2]))];
+      const moved = [...new Set(copies.flatMap(copy => Object.keys(copy)))];
       steps?.push({ name: "replica", text: `${copies.length} copies: ${moved.map(a => `${a} = ${places.slice(0, 16).map(p => p[a]).join(", ")}${places.length > 16 ? ", ..." : ""}`).join("; ")}` });
     }
+    for (const [interval, padding] of d.pads) if (padding) for (const place of places) {
+      const before = place.m0 ?? place.m, extra = quotient(before, interval) * padding;
+      steps?.push({ name: "padding", text: `m = ${place.m} + ${padding} for each ${interval} elements of ${before} = ${place.m + extra}` });
+      place.m0 = before;
+      place.m += extra;
+    }
+    for (const place of places) delete place.m0;
     if (d.swizzle) {
       const s = d.swizzle;
       places.forEach((place, i) => {

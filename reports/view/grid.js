@@ -12,7 +12,7 @@ class Grid {
     canvas.addEventListener("blur", () => this.draw());
   }
 
-  // spec: rows, cols, rowName(i), colName(j), xLabel, yLabel, rule (rows between thick lines), cell(i, j) -> {fill, ink, text, frame, dot}
+  // spec: rows, cols, rowName(i), colName(j), xLabel, yLabel, ruleAcross (columns between thick lines), cell(i, j) -> {fill, ink, text, frame, dot}
   show(spec) {
     this.spec = spec;
     this.at.row = Math.min(this.at.row, Math.max(spec.rows - 1, 0));
@@ -21,10 +21,10 @@ class Grid {
     const names = [0, spec.rows - 1].map(i => spec.rowName(i).length);
     this.left = 22 + 7 * Math.max(...names);
     this.top = 34;
-    this.w = Math.max(5, Math.min(38, (room - this.left - 2) / spec.cols));
+    this.w = Math.max(spec.cols > 128 ? 2.5 : 5, Math.min(spec.cols <= 12 ? 60 : 38, (room - this.left - 2) / spec.cols));
     if (this.w > 6) this.w = Math.floor(this.w * 4) / 4;
-    this.h = spec.rows <= 40 ? 20 : spec.rows <= 80 ? 14 : spec.rows <= 160 ? 9 : 6;
-    const width = Math.ceil(this.left + this.w * spec.cols + 2), height = Math.ceil(this.top + this.h * spec.rows + 2);
+    this.h = spec.cols > 128 ? 6 : spec.rows <= 48 ? 20 : spec.rows <= 256 ? 14 : spec.rows <= 512 ? 9 : 6;
+    const width = Math.ceil(this.left + Math.max(this.w * spec.cols, 7 * spec.xLabel.length + 20) + 2), height = Math.ceil(this.top + this.h * spec.rows + 2);
     const scale = Math.min(window.devicePixelRatio || 1, 16000 / width, 16000 / height);
     this.canvas.width = Math.round(width * scale);
     this.canvas.height = Math.round(height * scale);
@@ -43,9 +43,17 @@ class Grid {
     c.clearRect(0, 0, this.canvas.width, this.canvas.height);
     const gap = this.w >= 9 && this.h >= 9 ? 1 : 0;
     c.textBaseline = "middle";
-    const framed = [];
+    const framed = [], cells = [];
+    let longest = "";
     for (let i = 0; i < spec.rows; i++) for (let j = 0; j < spec.cols; j++) {
       const cell = spec.cell(i, j);
+      cells.push(cell);
+      if (cell?.text && cell.text.length > longest.length) longest = cell.text;
+    }
+    const size = this.fontSize(c, longest, this.w - gap - 0.5, Math.min(11, this.h - 3));
+    c.textAlign = "center";
+    for (let i = 0; i < spec.rows; i++) for (let j = 0; j < spec.cols; j++) {
+      const cell = cells[i * spec.cols + j];
       const x = this.left + j * this.w, y = this.top + i * this.h;
       c.fillStyle = cell ? cell.fill : line;
       c.globalAlpha = cell ? 1 : 0.25;
@@ -53,16 +61,13 @@ class Grid {
       c.globalAlpha = 1;
       if (!cell) continue;
       if (cell.frame) framed.push([x, y, cell.frame]);
-      if (cell.text) {
-        const size = Math.min(11, this.h - 3);
-        if (size >= 7) this.label(c, cell.text, x + (this.w - gap) / 2, y + (this.h - gap) / 2 + 0.5, this.w - gap - 1, size, cell.ink || ink);
-      }
+      if (cell.text && size) { c.fillStyle = cell.ink || ink; c.fillText(cell.text, x + (this.w - gap) / 2, y + (this.h - gap) / 2 + 0.5); }
     }
     for (const [x, y, stroke] of framed) this.frame(c, x, y, stroke, gap);
     c.strokeStyle = ink;
     c.lineWidth = 1.2;
-    if (spec.rule) for (let i = spec.rule; i < spec.rows; i += spec.rule) {
-      c.beginPath(); c.moveTo(this.left, this.top + i * this.h - 0.5); c.lineTo(this.left + spec.cols * this.w, this.top + i * this.h - 0.5); c.stroke();
+    if (spec.ruleAcross) for (let j = spec.ruleAcross; j < spec.cols; j += spec.ruleAcross) {
+      c.beginPath(); c.moveTo(this.left + j * this.w - 0.5, this.top); c.lineTo(this.left + j * this.w - 0.5, this.top + spec.rows * this.h); c.stroke();
     }
     this.axes(c, soft, ink);
     if (document.activeElement === this.canvas) {
@@ -78,13 +83,14 @@ class Grid {
     c.strokeRect(x + 0.8, y + 0.8, this.w - gap - 1.6, this.h - gap - 1.6);
   }
 
-  // Text that fits: full size, smaller, then nothing; half a number is worse than none.
-  label(c, text, x, y, room, size, ink) {
-    c.textAlign = "center";
-    for (let s = size; s >= 6.5; s -= 1) {
-      c.font = `${s}px system-ui, "DejaVu Sans", sans-serif`;
-      if (c.measureText(text).width <= room) { c.fillStyle = ink; c.fillText(text, x, y); return; }
+  // One size for all cells, in which the longest text fits; 0 (no texts) below 6 pixels: some numbers here and none
+  // there would look like a pattern.
+  fontSize(c, longest, room, most) {
+    for (let size = most; size >= 6; size -= 0.5) {
+      c.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
+      if (c.measureText(longest).width <= room) return size;
     }
+    return 0;
   }
 
   axes(c, soft, ink) {

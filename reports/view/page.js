@@ -57,31 +57,49 @@
     const layout = v.layout, shape = layout.shape, kind = Places.kind(memory);
     const total = shape.reduce((a, b) => a * b, 1), cols = columnsOf(shape);
     const count = Math.min(total, Math.max(cols, Math.floor(MOST / cols) * cols));
-    const cells = new Map(), cellsOf = new Array(count), bytes = new Map();
+    const cellsOf = new Array(count), marks = new Array(count), bytes = new Map();
     for (let e = 0; e < count; e++) {
       const { places } = Arithmetic.evaluate(layout, coordinate(e, shape), true);
       const own = [];
       for (const place of places) {
-        for (const cell of kind.cells(memory, place, v.bits, buffer().base)) {
-          const key = `${cell.x},${cell.y}`;
-          if (!cells.has(key)) cells.set(key, []);
-          cells.get(key).push(e);
-          own.push(cell);
-        }
+        own.push(...kind.cells(memory, place, v.bits, buffer().base));
         if (memory.kind === "banks") {
           const { first, last } = Places.bytesOf(place, v.bits, buffer().base);
           for (let b = first; b <= last; b++) { if (!bytes.has(b)) bytes.set(b, []); bytes.get(b).push(e); }
         }
       }
       cellsOf[e] = own;
+      marks[e] = kind.mark ? kind.mark(memory, places[0]) : "";
     }
+    const warps = kind.byWarp ? sideBySide(cellsOf) : null;
+    const cells = new Map();
+    cellsOf.forEach((own, e) => own.forEach(cell => {
+      const key = `${cell.x},${cell.y}`;
+      if (!cells.has(key)) cells.set(key, []);
+      cells.get(key).push(e);
+    }));
     let low = Infinity, high = -Infinity, right = 0;
     for (const own of cellsOf) for (const c of own) { low = Math.min(low, c.y); high = Math.max(high, c.y); right = Math.max(right, c.x); }
-    const lines = lineList(cellsOf, low, high, kind.height ? kind.height(memory) : 0);
+    const lines = lineList(cellsOf, low, high, warps ? 32 : kind.height ? kind.height(memory) : 0);
     const lineOf = new Map(lines.map((y, row) => [y, row]));
-    Object.assign(model, { v, memory, kind, layout, shape, total, count, cols, rows: Math.ceil(count / cols), cells, cellsOf, bytes, lines, lineOf,
+    Object.assign(model, { v, memory, kind, layout, shape, total, count, cols, rows: Math.ceil(count / cols), cells, cellsOf, marks, bytes, lines, lineOf, warps,
       width: kind.width(memory) || right + 1 });
   }
+
+  // Cells of (register, thread) become cells of (warp and register, lane), used warps from left to right.
+  function sideBySide(cellsOf) {
+    const found = new Set();
+    let registers = 1;
+    for (const own of cellsOf) for (const c of own) { found.add(Arithmetic.quotient(c.y, 32)); registers = Math.max(registers, c.x + 1); }
+    const names = [...found].sort((a, b) => a - b), at = new Map(names.map((warp, i) => [warp, i]));
+    for (const own of cellsOf) for (const c of own) {
+      c.x += registers * at.get(Arithmetic.quotient(c.y, 32));
+      c.y = Arithmetic.remainder(c.y, 32);
+    }
+    return { names, registers };
+  }
+
+  const columnName = j => (model.warps ? `${model.warps.names[Math.floor(j / model.warps.registers)]}:${j % model.warps.registers}` : `${j}`);
 
   // Lines that are shown: all from the first to the last, or only the used ones when they lie far apart.
   function lineList(cellsOf, low, high, fixed) {
@@ -154,6 +172,9 @@
       const text = hit.lanes.length > 3 ? `${hit.lanes[0]}..${hit.lanes[hit.lanes.length - 1]}` : hit.lanes.join(" ");
       return clash ? { fill: colours["--clash-fill"], ink: colours["--ink"], text, frame: colours["--clash"] } : { fill: colours["--lit"], ink: colours["--lit-ink"], text };
     };
+    const share = n => Math.max(24, Math.min(64, n));
+    const ratio = Math.max(0.7, Math.min(1.4, share(model.cols) / share(model.width)));
+    document.documentElement.style.setProperty("--split", `minmax(0, ${ratio}fr) minmax(0, 1fr)`);
     const shape = model.shape, flat = shape.length > 2;
     const selected = new Set([state.element]);
     logical.show({
@@ -165,13 +186,13 @@
       cell(i, j) {
         const e = i * model.cols + j;
         if (e >= model.count) return null;
-        const base = paint(access?.elements.get(e), access?.clashElements.has(e), { fill: tint(e), text: "" });
+        const base = paint(access?.elements.get(e), access?.clashElements.has(e), { fill: tint(e), text: model.marks[e] });
         return selected.has(e) ? { ...base, frame: colours["--mark"] } : base;
       },
     });
     physical.show({
-      rows: model.lines.length, cols: model.width, rule: model.kind.yRule,
-      rowName: i => (model.kind.yName ? model.kind.yName(model.lines[i]) : `${model.lines[i]}`), colName: j => `${j}`,
+      rows: model.lines.length, cols: model.width, ruleAcross: model.warps?.registers,
+      rowName: i => `${model.lines[i]}`, colName: columnName,
       xLabel: model.kind.xLabel(model.memory), yLabel: model.kind.yLabel(model.memory),
       title: (i, j) => describeCell(j, model.lines[i]),
       cell(i, j) {
@@ -200,7 +221,7 @@
   function describeCell(x, y) {
     const own = [...new Set(model.cells.get(`${x},${y}`) || [])];
     const names = own.slice(0, 8).map(e => `(${coordinate(e, model.shape).join(", ")})`).join(" ");
-    return `${model.kind.xLabel(model.memory)} ${x}, ${model.kind.yLabel(model.memory)} ${model.kind.yName ? model.kind.yName(y) : y}: ${own.length ? names + (own.length > 8 ? ` and ${own.length - 8} more` : "") : "no element"}`;
+    return `${model.kind.xLabel(model.memory)} ${columnName(x)}, ${model.kind.yLabel(model.memory)} ${y}: ${own.length ? names + (own.length > 8 ? ` and ${own.length - 8} more` : "") : "no element"}`;
   }
 
   function explain() {
@@ -236,16 +257,27 @@
         : element("p", `${plural(ins.wavefronts, "wavefront")}, ${ins.ideal} ideal, ${ins.excess} excess (${ins.status}, ${view.chip})`, ins.excess ? "clash" : "fine"));
       if (ins.reason && ins.wavefronts !== null) lines.push(element("p", ins.reason, "soft"));
       const shown = now ? [[state.phase, now]] : ins.phases.map((p, i) => [i + 1, p]);
-      let told = 0, untold = 0;
-      for (const [number, p] of shown) for (const [bank, ways, words] of p.conflicts) {
-        if (told >= 6) { untold++; continue; }
-        told++;
-        const who = words.slice(0, 8).map(([offset, lanes]) => `${lanes.length > 1 ? "lanes" : "lane"} ${ranges(lanes)} at byte ${offset - buffer().base}`).join("; ");
-        lines.push(element("p", `phase ${number}, bank ${bank}: ${ways} meet: ${who}${words.length > 8 ? `; and ${words.length - 8} more` : ""}`, "clash"));
-      }
-      if (untold) lines.push(element("p", `and ${untold} more banks with lanes that meet`, "clash"));
+      const met = shown.flatMap(([number, p]) => meetings(number, p));
+      for (const text of met.slice(0, 4)) lines.push(element("p", text, "clash"));
+      if (met.length > 4) lines.push(element("p", `and ${met.length - 4} more meetings; choose a phase to see its own`, "clash"));
     }
     by("verdict").replaceChildren(...lines);
+  }
+
+  // One sentence for all banks of a phase on which the same lanes meet.
+  function meetings(number, phase) {
+    const found = new Map();
+    for (const [bank, ways, words] of phase.conflicts) {
+      const key = JSON.stringify(words.map(([, lanes]) => lanes));
+      if (!found.has(key)) found.set(key, { banks: [], ways, words });
+      found.get(key).banks.push(bank);
+    }
+    return [...found.values()].map(({ banks, ways, words }) => {
+      const alone = words.every(([, lanes]) => lanes.length === 1);
+      const who = alone ? `lanes ${ranges(words.map(([, lanes]) => lanes[0]).sort((a, b) => a - b))}` : words.map(([, lanes]) => `lanes ${ranges(lanes)}`).join(" against ");
+      const bytes = words.slice(0, 6).map(([offset]) => offset - buffer().base).join(", ");
+      return `phase ${number}, bank${banks.length > 1 ? "s" : ""} ${ranges(banks)}: ${ways} meet: ${who} (bank ${banks[0]}: bytes ${bytes}${words.length > 6 ? ", ..." : ""})`;
+    });
   }
 
   const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -32,6 +32,7 @@ const Places = (() => {
   const KINDS = {
     banks: {
       xLabel: m => `bank (${m.bank_bytes} bytes)`, yLabel: m => `line (${m.banks * m.bank_bytes} bytes)`, width: m => m.banks,
+      mark: (m, place) => `${place.m ?? 0}`,
       cells(m, place, bits, base) {
         const { first, last } = bytesOf(place, bits, base);
         return blocks(first, last, m.bank_bytes, word => ({ x: remainder(word, m.banks), y: quotient(word, m.banks) }));
@@ -46,6 +47,7 @@ const Places = (() => {
     fractals: {
       xLabel: m => `fractal (${m.fractal_bytes} bytes)`, yLabel: m => `row (${m.row_bytes} bytes)`, width: () => 0,
       height: m => m.fractal_bytes / m.row_bytes,
+      mark: (m, place) => `${place.m ?? 0}`,
       cells(m, place, bits, base) {
         const { first, last } = bytesOf(place, bits, base);
         const rows = m.fractal_bytes / m.row_bytes;
@@ -54,12 +56,13 @@ const Places = (() => {
       text(m, place, bits, base) {
         const { first } = bytesOf(place, bits, base);
         const inside = remainder(first, m.fractal_bytes);
-        return [byteText(place, bits, base, first), `fractal = ${first} div ${m.fractal_bytes} = ${quotient(first, m.fractal_bytes)}`,
-          `row = ${inside} div ${m.row_bytes} = ${quotient(inside, m.row_bytes)}, byte ${remainder(inside, m.row_bytes)} of the row`];
+        return [byteText(place, bits, base, first),
+          `fractal = ${first} div ${m.fractal_bytes} = ${quotient(first, m.fractal_bytes)}, row = ${inside} div ${m.row_bytes} = ${quotient(inside, m.row_bytes)}, byte ${remainder(inside, m.row_bytes)} of the row`];
       },
     },
     groups: {
       xLabel: () => "bank group", yLabel: m => `row (${m.groups * m.block_bytes} bytes)`, width: m => m.groups,
+      mark: (m, place) => `${place.m ?? 0}`,
       cells(m, place, bits, base) {
         const { first, last } = bytesOf(place, bits, base);
         return blocks(first, last, m.block_bytes, block => ({ x: remainder(block, m.groups), y: quotient(block, m.groups) }));
@@ -68,8 +71,8 @@ const Places = (() => {
         const { first } = bytesOf(place, bits, base);
         const block = quotient(first, m.block_bytes);
         return [byteText(place, bits, base, first), `block = ${first} div ${m.block_bytes} = ${block}`,
-          `bank group = ${block} mod ${m.groups} = ${remainder(block, m.groups)}, row = ${block} div ${m.groups} = ${quotient(block, m.groups)}`,
-          `bank id = byte bits from ${m.bank_shift} on = ${quotient(first, 2 ** m.bank_shift)}`];
+          `bank id = byte bits from ${m.bank_shift} on = ${quotient(first, 2 ** m.bank_shift)}`,
+          `bank group = ${block} mod ${m.groups} = ${remainder(block, m.groups)}, row = ${block} div ${m.groups} = ${quotient(block, m.groups)}`];
       },
     },
     tmem: {
@@ -80,17 +83,21 @@ const Places = (() => {
       },
       text(m, place, bits) {
         const first = (place.TCol ?? 0) * bits;
-        return [`lane = TLane = ${place.TLane ?? 0}`, `column = ${place.TCol ?? 0}*${bits} bits div 32 = ${quotient(first, 32)}, bit ${remainder(first, 32)} of it`];
+        return [`lane = TLane = ${place.TLane ?? 0}, column = ${place.TCol ?? 0}*${bits} bits div 32 = ${quotient(first, 32)}, bit ${remainder(first, 32)} of it`];
       },
     },
     fragment: {
-      xLabel: () => "register (element of the lane)", yLabel: () => "warp : lane", width: () => 0,
-      yName: y => `${quotient(y, 32)}:${remainder(y, 32)}`, yRule: 32,
+      xLabel: () => "warp : register (element of the lane)", yLabel: () => "lane", width: () => 0, byWarp: true,
+      // x is still the register alone and y the thread; the page lays the warps side by side when it knows them all.
       cells: (m, place) => [{ x: place.m ?? place.register ?? 0, y: fragmentThread(m, place).thread }],
+      mark(m, place) {
+        const { thread } = fragmentThread(m, place);
+        return `${quotient(thread, 32)}:${remainder(thread, 32)}`;
+      },
       text(m, place) {
         const { thread, terms } = fragmentThread(m, place);
-        return [`thread = ${terms.join(" + ") || "0"} = ${thread}`, `warp = ${thread} div 32 = ${quotient(thread, 32)}, lane = ${thread} mod 32 = ${remainder(thread, 32)}`,
-          `register = ${place.m ?? place.register ?? 0}`];
+        return [`thread = ${terms.join(" + ") || "0"} = ${thread}`,
+          `warp = ${thread} div 32 = ${quotient(thread, 32)}, lane = ${thread} mod 32 = ${remainder(thread, 32)}, register = ${place.m ?? place.register ?? 0}`];
       },
     },
     axes: {
