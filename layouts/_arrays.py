@@ -65,9 +65,16 @@ def split_row_major(value: IntArray, extents: Sequence[int]) -> list[IntArray]:
 def sum_terms(terms: Iterable[IntArray], shape: tuple[int, ...]) -> IntArray:
     """Sum of terms that broadcast to `shape`; equal shapes are added first, so few passes run over the full size."""
     by_shape: dict[tuple[int, ...], IntArray] = {}
+    own: set[tuple[int, ...]] = set()  # shapes whose array was made here, so that it may be added to in place
     for term in terms:
         known = by_shape.get(term.shape)
-        by_shape[term.shape] = term if known is None else known + term
+        if known is None:
+            by_shape[term.shape] = term
+        elif term.shape in own:
+            known += term
+        else:
+            by_shape[term.shape] = np.asarray(known + term)
+            own.add(term.shape)
     result: IntArray = np.zeros((), np.int64)
     for term in sorted(by_shape.values(), key=lambda array: array.size):
         result = result + term if result.ndim or result else term

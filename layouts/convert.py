@@ -103,7 +103,9 @@ def convert(
     extents = sizes or (layout.padded_shape if isinstance(layout, TlaLayout) else layout.logical_shape)
     checked = _check(layout, target, extents)
     if not checked:
-        notes.add(f"the tile has more than {CHECK_LIMIT} elements: the conversion follows the rules but was not compared")
+        notes.add(
+            f"the tile has more than {CHECK_LIMIT} elements: the conversion follows the rules but was not compared"
+        )
     _swizzle_note(target, element_bytes, notes)
     return Conversion(layout, target, tuple(notes.lines), None, checked)
 
@@ -156,6 +158,7 @@ def _to_cute(
     if isinstance(layout, TlaLayout):
         return _tla_to_cute(layout, notes)
     if isinstance(layout, (LinearLayout, Encoding)):
+        shape = shape or layout.logical_shape
         layout = _to_tirx(layout, shape, notes)
     if isinstance(layout, ComposeLayout):
         inner = _tile_to_cute(layout.tile_layout, shape, notes, form, offset_allowed=True)
@@ -207,7 +210,9 @@ def _groups(tile: TileLayout, shape: tuple[int, ...] | None) -> list[list[Iter]]
         return [[item] for item in tile.shard]
     found = try_group(tile.shard, shape)
     if found is None:
-        raise _Impossible(f"extents {tile.extents} cannot be regrouped as {shape}: a dimension is not a run of iters")
+        raise _Impossible(
+            f"extents {tile.extents} cannot be regrouped as {shape}: a dimension is not a run of iters"
+        )
     shard, seps = found
     groups: list[list[Iter]] = []
     for d, size in enumerate(shape):
@@ -305,7 +310,9 @@ def _linear_to_tirx(layout: LinearLayout) -> TileLayout | ComposeLayout:
         return plain
     fields = [name for name, vectors in layout.bases if vectors]
     if fields != ["offset"] or not layout.is_injective():
-        raise _Impossible("bits are xor-ed across the hardware indices: only a shared-memory swizzle has a TIRx form")
+        raise _Impossible(
+            "bits are xor-ed across the hardware indices: only a shared-memory swizzle has a TIRx form"
+        )
     bits = len(dict(layout.bases)["offset"])
     for length in range(1, bits // 2 + 1):
         for keep in range(bits - 2 * length + 1):
@@ -341,7 +348,10 @@ def _padded_to_tile(layout: Encoding, shape: tuple[int, ...] | None) -> TileLayo
     """Padding after every row of a row-major tile is a stride; other intervals are not."""
     extents = shape or layout.logical_shape
     places = layout.evaluate(*np.ogrid[tuple(slice(0, n) for n in extents)], shape=extents)["m"]
-    steps = [int(places[tuple(int(d == k) for d in range(len(extents)))]) if n > 1 else 0 for k, n in enumerate(extents)]
+    steps = [
+        int(places[tuple(int(d == k) for d in range(len(extents)))]) if n > 1 else 0
+        for k, n in enumerate(extents)
+    ]
     tile = TileLayout.from_iters([Iter(n, step, "m") for n, step in zip(extents, steps, strict=True)])
     if bool((tile_offsets(tile)["m"] != places).any()):
         raise _Impossible("the padding does not fall on a whole dimension, so no stride says it")

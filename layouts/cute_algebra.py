@@ -1,6 +1,7 @@
 """The algebra of CuTe layouts: coalesce, compose, complement, divide, product and the two inverses.
 
-All are exact or refused: `compose(A, B)(i) == A(B(i))` for every i of B, or a LayoutError says which divisibility is missing.
+Results are exact or refused with the divisibility that is missing. `compose(A, B)` works mode by mode, as CuTe does, so that
+`compose(A, B)(i) == A(B(i))` holds where B(i) lies inside A and the modes of B do not carry into one another.
 Source: CUTLASS, "CuTe Layout Algebra", and the algorithms of `cute/layout.hpp`.
 """
 
@@ -148,20 +149,31 @@ def _compose_one(flat: Pairs, extent: int, step: int) -> Pairs:
 def complement(layout: CuteLayout, bound: int = 1) -> CuteLayout:
     """The layout that fills the offsets below `bound` that `layout` leaves out, so that both together are a bijection.
 
-    LayoutError unless the modes nest: in order of stride, each has to reach beyond all before it.
+    LayoutError when the modes overlap; they are sure not to when, in order of stride, each lies beyond those before.
 
     >>> print(complement(CuteLayout(4, 2), 24))
     (2,3):(1,8)
     """
     found: Pairs = []
-    reached = 1
+    reached, nested = 1, True
     for step, extent in sorted((d, n) for n, d in _pairs(layout) if n != 1 and d != 0):
-        if step < reached:
-            raise LayoutError(f"no complement: stride {step} lies inside the {reached} offsets before it")
-        found.append((step // reached, reached))
+        nested = nested and step >= reached
+        found.append((max(step // reached, 1), reached))
         reached = step * extent
     found.append((-(-bound // reached), reached))
-    return coalesce(_layout(found))
+    rest = coalesce(_layout(found))
+    if not nested and not _disjoint(layout, rest):
+        raise LayoutError(f"no complement: the modes of {layout} overlap")
+    return rest
+
+
+def _disjoint(layout: CuteLayout, rest: CuteLayout) -> bool:
+    """Whether all sums of an offset of each are different, by trying all (up to a million)."""
+    if layout.size() * rest.size() > 1 << 20:
+        return False
+    own = np.unique(layout.evaluate(np.arange(layout.size()))["m"])
+    sums = (own[:, None] + rest.evaluate(np.arange(rest.size()))["m"]).reshape(-1)
+    return len(np.unique(sums)) == len(sums)
 
 
 def logical_divide(layout: CuteLayout, tiler: Tiler) -> CuteLayout:
@@ -231,14 +243,17 @@ def left_inverse(layout: CuteLayout) -> CuteLayout:
         prefix *= extent
     entries.sort()
     found: Pairs = [(entries[0][0], 0)] if layout.size() > 1 else []
-    exact = True
-    for number, (step, extent, place) in enumerate(entries if layout.size() > 1 else []):
+    covered, exact = entries[0][0], True
+    for number, (_, extent, place) in enumerate(entries if layout.size() > 1 else []):
         reach = extent
         if number + 1 < len(entries):
             after = entries[number + 1][0]
-            exact = exact and after % step == 0 and after // step >= extent
-            reach = after // step
+            reach = after // covered
+            exact = exact and after % covered == 0 and reach >= extent
         found.append((reach, place))
+        covered *= reach
+    if 0 in [reach for reach, _ in found]:
+        raise LayoutError(f"no left inverse: the modes of {layout} do not nest")
     inverse = coalesce(_layout(found))
     if not exact and not _inverts(inverse, layout):
         raise LayoutError(f"no left inverse: the modes of {layout} do not nest")

@@ -162,9 +162,7 @@ def _by_dimension(pieces: Sequence[tuple[int, int, int, str]], sizes: Sequence[i
     return [item for own in found for item in own]
 
 
-def to_thread_values(
-    fragment: TileLayout, shape: Sequence[int], thread_axis: str = "laneid"
-) -> CuteLayout:
+def to_thread_values(fragment: TileLayout, shape: Sequence[int], thread_axis: str = "laneid") -> CuteLayout:
     """A fragment over one thread axis and `m` as a CuTe thread-value layout (thread, value) -> colexicographic index.
 
     LayoutError when the axes are others, places are left out or shared, or the fragment cannot be read in `shape`.
@@ -175,7 +173,9 @@ def to_thread_values(
     """
     found = try_group(fragment.shard, tuple(shape))
     if found is None or set(fragment.axes) - {thread_axis, "m"} or any(v for _, v in fragment.offset_terms):
-        raise LayoutError(f"{fragment} is no fragment over {thread_axis} and m that can be read in shape {tuple(shape)}")
+        raise LayoutError(
+            f"{fragment} is no fragment over {thread_axis} and m that can be read in shape {tuple(shape)}"
+        )
     shard, seps = found
     pieces: dict[str, list[tuple[int, int, int]]] = {thread_axis: [], "m": []}
     below = 1
@@ -195,7 +195,9 @@ def _compact_mode(pieces: list[tuple[int, int, int]], axis: str) -> tuple[Shape,
     reached = 1
     for weight, extent, _ in sorted(pieces):
         if weight != reached:
-            raise LayoutError(f"places on {axis} are left out or shared: stride {weight} where {reached} is next")
+            raise LayoutError(
+                f"places on {axis} are left out or shared: stride {weight} where {reached} is next"
+            )
         reached *= extent
     ordered = sorted(pieces)
     if not ordered:

@@ -270,7 +270,8 @@ def colex_terms(coord: IntArray, shape: Sequence[int], stride: Sequence[int]) ->
     for extent, step in merged[:-1]:
         coord, part = divide(coord, extent)
         if step:
-            terms.append(part * step)
+            terms.append(part if step == 1 else part * step)
     if merged and merged[-1][1]:
-        terms.append(coord * merged[-1][1])
+        step = merged[-1][1]
+        terms.append(coord if step == 1 else coord * step)
     return terms

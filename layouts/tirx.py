@@ -185,9 +185,10 @@ class TileLayout:
         terms: dict[str, list[IntArray]] = {axis: [] for axis in self.axes}
         for item, part in zip(shard, parts, strict=True):
             _integral(item.stride)
-            terms[item.axis].append(part * item.stride)
+            terms[item.axis].append(part if item.stride == 1 else part * item.stride)
         for axis, value in self.offset_terms:
-            terms[axis].append(np.asarray(value, np.int64))
+            if value:
+                terms[axis].append(np.asarray(value, np.int64))
         return {axis: sum_terms(values, common) for axis, values in terms.items()}
 
     def components(self, *coords: ArrayLike, shape: Sequence[int]) -> list[IntArray]:
