@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..chip import Chip
 from . import timing
 from .ops import OPERATIONS
-from .rules import rule_for, weakest
+from .rules import assumption, rule_for, weakest
 
 __all__ = ["Counts"]
 
@@ -83,8 +83,10 @@ class Counts:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What is assumed, one sentence each."""
-        return self._sentences("assumptions")
+        """What is assumed, one sentence each; figures of the cycle rules only when the user has set them."""
+        timed = [*self.chip.under("shared_memory.latency"), *self.chip.under("shared_memory.issue")]
+        mine = tuple(assumption(self.chip, constant) for constant in timed if constant.overridden)
+        return self._sentences("assumptions") + mine
 
     @property
     def reasons(self) -> tuple[str, ...]:
