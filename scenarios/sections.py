@@ -35,5 +35,6 @@ class Section:
 SECTIONS: tuple[Section, ...] = (
     Section("accesses", "accesses:evaluate_accesses"),
     Section("program", "program:evaluate_program"),
+    Section("ascend", "ascend:evaluate_ascend"),
     Section("tmem", "tmem:evaluate_tmem"),
 )

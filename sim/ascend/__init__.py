@@ -3,7 +3,7 @@
 from .autosync import Step, place_flags
 from .banks import UbGeometry, l1_bank, ub_geometry
 from .capacity import MEMORIES, Buffer, MemoryUse, place_buffers, tile_bytes, tile_layout, usable_bytes
-from .core import Core, read_core
+from .core import TIMING_PATHS, Core, read_core
 from .costs import Cost, copy_cost, cube_k, fixpipe_cost, load_cost, mmad_cost, runs_of
 from .errors import AscendError, CapacityError, FlagError
 from .hazards import Hazard, find_hazards
@@ -19,6 +19,7 @@ from .vector import Operand, VectorOp
 __all__ = [
     "MEMORIES",
     "PIPES",
+    "TIMING_PATHS",
     "AscendError",
     "Buffer",
     "CapacityError",

@@ -125,9 +125,9 @@ class _Machine:
     def set(self, flag: Flag, at: int, index: int) -> None:
         """A flag becomes 1 at cycle `at`; checked against the wait that cleared it last."""
         if flag in self.flags:
-            raise flag_twice(self.program, index, self.flags[flag][1], True)
+            raise flag_twice(self.program, index, self.flags[flag][1])
         if flag in self.consumed and self.consumed[flag][0] > at:
-            raise flag_twice(self.program, index, self.consumed[flag][1], False)
+            raise flag_twice(self.program, index, self.consumed[flag][1])
         self.flags[flag] = (at, index)
         if flag in self.waiting:
             self.waiting.pop(flag).succeed()

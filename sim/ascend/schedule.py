@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .core import Core
 from .errors import FlagError
-from .program import ALL, BARRIER, EXECUTE, PIPES, SET, Op, Program
+from .program import ALL, BARRIER, EXECUTE, PIPES, SET, WAIT, Op, Program
 
 __all__ = ["PipeTimes", "Record", "flag_twice", "schedule", "unit_start"]
 
@@ -140,7 +140,7 @@ def _set(
     assert key is not None
     if key in flags or (key in consumed and consumed[key][0] > at):
         other = flags[key][1] if key in flags else consumed[key][1]
-        raise flag_twice(program, index, other, key in flags)
+        raise flag_twice(program, index, other)
     flags[key] = (at, index)
 
 
@@ -196,12 +196,16 @@ def unit_start(
     return begin, end
 
 
-def flag_twice(program: Program, second: int, first: int, pending: bool) -> FlagError:
+def flag_twice(program: Program, second: int, first: int) -> FlagError:
     """The error of a flag that is set while it is still set: names both sets."""
-    why = "nothing waited for it in between" if pending else "the wait in between had not happened yet"
-    return FlagError(
-        f"{program.describe(second)}: the flag is set already by {program.describe(first)}; {why}"
+    flag = program.ops[second].flag
+    between = next(
+        (i for i in range(first + 1, second) if program.ops[i].kind == WAIT and program.ops[i].flag == flag), None
     )
+    why = "nothing waits for it in between"
+    if between is not None:
+        why = f"{program.describe(between)} has not happened yet, so the two pipes are not in step"
+    return FlagError(f"{program.describe(second)}: the flag is set already by {program.describe(first)}; {why}")
 
 
 def _never_set(program: Program, index: int) -> FlagError:

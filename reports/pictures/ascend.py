@@ -1,0 +1,175 @@
+"""Pictures of an Ascend core: its pipes over time, how busy they are, what the buffers hold, and the UB bank groups."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from ...sim.results import Picture
+from .style import BLUE, GREEN, GREY, INK, ORANGE, PINK, SKY, VERMILION, YELLOW, new_figure, rc
+
+_COLOURS = {"S": GREY, "V": GREEN, "M": PINK, "MTE1": ORANGE, "MTE2": BLUE, "MTE3": SKY, "FIX": VERMILION}
+_CAUSES = (YELLOW, SKY, ORANGE, GREY, GREEN, PINK)
+
+
+def pipe_timeline(picture: Picture) -> Figure:
+    """One line a pipe; the bars are instructions, named where there is room.
+
+    `data`: `tracks`, each with `name` and `slices` ([start, end, label] in cycles), and `end`, the last cycle shown.
+    """
+    tracks, end = picture.data["tracks"], max(int(picture.data["end"]), 1)
+    with rc():
+        figure = new_figure(9.6, 1.25 + 0.42 * len(tracks))
+        axes = figure.add_subplot()
+        for row, track in enumerate(tracks):
+            colour = _COLOURS.get(str(track["name"]), GREY)
+            lane_end = -1
+            bars = []
+            for index, (start, stop, label) in enumerate(track["slices"]):
+                bars.append((start, max(stop - start, 1)))
+                wide = (stop - start) / end
+                text = _short(str(label))
+                if wide * 105 > len(text) and start >= lane_end:
+                    axes.text((start + stop) / 2, row, text, ha="center", va="center", fontsize=6, color=INK)
+                lane_end = stop
+                if index > 4000:
+                    break
+            axes.broken_barh(
+                bars, (row - 0.36, 0.72), facecolors=colour, edgecolor="white", linewidth=0.5, alpha=0.8
+            )
+        axes.set_yticks(range(len(tracks)), [str(track["name"]) for track in tracks])
+        axes.set_ylim(len(tracks) - 0.5, -0.5)
+        axes.set_xlim(0, end)
+        axes.set_xlabel("cycles")
+        axes.set_title(picture.title, loc="left")
+        return figure
+
+
+def pipe_busy(picture: Picture) -> Figure:
+    """Stacked bars: cycles in which a pipe works, waits by cause, has nothing to do.
+
+    `data`: `pipes` (names), `busy` (cycles), `waits` (cause to cycles for each), `cycles` of the run.
+    """
+    names = [str(name) for name in picture.data["pipes"]]
+    total = max(int(picture.data["cycles"]), 1)
+    waits = picture.data["waits"]
+    causes = sorted({cause for item in waits for cause in item})
+    with rc():
+        figure = new_figure(7.6, 1.5 + 0.38 * len(names))
+        axes = figure.add_subplot()
+        shares = [busy / total for busy in picture.data["busy"]]
+        axes.barh(names, shares, 0.66, color=BLUE, label="works")
+        left = list(shares)
+        for number, cause in enumerate(causes):
+            part = [item.get(cause, 0) / total for item in waits]
+            colour = _CAUSES[number % len(_CAUSES)]
+            axes.barh(names, part, 0.66, left=left, color=colour, hatch="///", edgecolor="white", label=cause)
+            left = [a + b for a, b in zip(left, part, strict=True)]
+        for row, (share, reached) in enumerate(zip(shares, left, strict=True)):
+            axes.text(min(reached, 1) + 0.012, row, f"{share:.1%} busy", va="center", color=INK)
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.22)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
+        axes.set_xlabel("of all cycles")
+        axes.set_title(picture.title, loc="left")
+        figure.legend(loc="outside lower right", ncols=4, frameon=False, fontsize=8)
+        return figure
+
+
+def occupancy(picture: Picture) -> Figure:
+    """One step line a memory: bytes in use over cycles, against what the memory has.
+
+    `data`: `memories`, each with `name`, `bytes` (usable) and `steps` ([cycle, bytes]), and `end`.
+    """
+    memories = picture.data["memories"]
+    with rc():
+        figure = new_figure(8.4, 0.9 + 0.95 * max(len(memories), 1))
+        rows = figure.subplots(max(len(memories), 1), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, memory in zip(rows, memories, strict=False):
+            cycles = [step[0] for step in memory["steps"]]
+            used = [step[1] / 1024 for step in memory["steps"]]
+            room = memory["bytes"] / 1024
+            cycles, used = [0, *cycles, picture.data["end"]], [0, *used, used[-1]]
+            axes.fill_between(cycles, used, step="post", color=SKY, alpha=0.6, lw=0)
+            axes.step(cycles, used, where="post", color=BLUE, lw=1.2)
+            axes.axhline(room, color=VERMILION, lw=1, ls="--")
+            axes.set_ylim(0, room * 1.12)
+            axes.set_yticks([0, room], ["0", f"{room:,.0f} KiB"])
+            axes.set_ylabel(memory["name"], rotation=0, ha="right", va="center", labelpad=26)
+            axes.set_xlim(0, picture.data["end"])
+        rows[-1].set_xlabel("cycles (dashed: usable bytes)")
+        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        return figure
+
+
+def ub_groups(picture: Picture) -> Figure:
+    """Bank groups across, banks of a group down: which block of which operand lies where, in one repeat.
+
+    `data`: `groups`, `banks` (a group), `cells` ([R or W, operand, block, group, bank in the group, address]),
+    `busiest` (group), `cycles`, `note`.
+    """
+    groups, banks = int(picture.data["groups"]), int(picture.data["banks"])
+    placed: dict[tuple[int, int], list[tuple[str, str, int]]] = {}
+    labels: list[str] = []
+    for what, label, block, group, bank, _ in picture.data["cells"]:
+        entry = (str(what), str(label), int(block))
+        held = placed.setdefault((int(group), int(bank)), [])
+        if entry not in held:
+            held.append(entry)
+        name = f"{'reads' if what == 'R' else 'writes'} {label}"
+        if name not in labels:
+            labels.append(name)
+    palette = dict(zip(labels, (BLUE, ORANGE, VERMILION, GREEN, PINK, SKY), strict=False))
+    deepest = max((len(held) for held in placed.values()), default=1)
+    height = max(0.42, min(0.2 * deepest, 1.6))
+    with rc():
+        figure = new_figure(max(1.4 + 0.52 * groups, 6.4), 1.5 + height * banks)
+        axes = figure.add_subplot()
+        axes.set_xlim(-0.5, groups - 0.5)
+        axes.set_ylim(banks - 0.5, -0.5)
+        axes.set_facecolor("#f3f4f6")
+        for line in range(1, groups):
+            axes.axvline(line - 0.5, color="white", lw=1.5)
+        for line in range(1, banks):
+            axes.axhline(line - 0.5, color="white", lw=1.5)
+        for (group, bank), held in placed.items():
+            share = 0.92 / len(held)
+            for index, (what, label, block) in enumerate(held):
+                top = bank - 0.46 + index * share
+                name = f"{'reads' if what == 'R' else 'writes'} {label}"
+                axes.add_patch(
+                    Rectangle(
+                        (group - 0.46, top), 0.92, share * 0.94, facecolor=palette.get(name, GREY), lw=0
+                    )
+                )
+                axes.text(
+                    group,
+                    top + share * 0.47,
+                    f"{what}{block}",
+                    ha="center",
+                    va="center",
+                    fontsize=6,
+                    color="white",
+                )
+        if int(picture.data["cycles"]) > 1:
+            busiest = int(picture.data["busiest"])
+            axes.add_patch(
+                Rectangle((busiest - 0.49, -0.48), 0.98, banks - 0.04, fill=False, edgecolor=VERMILION, lw=2)
+            )
+        axes.set_xticks(range(groups))
+        axes.set_yticks(range(banks), [f"bank {bank}" for bank in range(banks)])
+        axes.set_xlabel(f"bank group; R/W and block of the repeat ({picture.data['note']})")
+        axes.set_title(picture.title, loc="left")
+        axes.tick_params(length=0)
+        patches = [Patch(color=palette.get(name, GREY), label=name) for name in labels]
+        figure.legend(handles=patches, loc="outside lower right", ncols=len(patches) or 1, frameon=False)
+        return figure
+
+
+def _short(label: str) -> str:
+    return (
+        label.replace("load transposed ", "")
+        .replace("load ", "")
+        .replace("mmad ", "")
+        .replace("fixpipe ", "")
+    )

@@ -1,0 +1,82 @@
+"""Running the schedule of the section `ascend:`: program, times, hazards, and what the tables need of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..layouts import LayoutError
+from ..sim.ascend import (
+    AscendError,
+    Core,
+    FlagError,
+    Hazard,
+    PipeTimes,
+    Program,
+    VectorOp,
+    find_hazards,
+    read_core,
+    schedule,
+    simulate,
+)
+from ..sim.chip import Chip
+from .ascend_lower import lower
+from .ascend_model import Ascend
+from .ascend_places import Places, make_places
+from .errors import ScenarioError
+
+if TYPE_CHECKING:
+    from .load import LoadedScenario
+
+MOST_RECORDED = 400_000
+
+
+@dataclass(slots=True)
+class AscendRun:
+    """One run of a schedule. `error` is the message of a flag error that the scenario expects."""
+
+    ascend: Ascend
+    chip: Chip
+    places: Places
+    core: Core | None = None
+    program: Program = field(default_factory=Program)
+    times: PipeTimes = field(default_factory=PipeTimes)
+    hazards: list[Hazard] = field(default_factory=list)
+    vectors: dict[VectorOp, int] = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the schedule."""
+        return self.times.cycles
+
+
+def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = None) -> AscendRun:
+    """Lays out the tiles and runs the schedule. Raises ScenarioError, ChipError where time is unknown."""
+    ascend = loaded.scenario.ascend
+    assert ascend is not None
+    try:
+        places = make_places(ascend, chip)
+    except (AscendError, LayoutError) as error:
+        name = next((name for name in ascend.tiles if str(error).find(name) >= 0), "")
+        key = f"ascend.tiles.{name}" if name else "ascend.tiles"
+        raise ScenarioError(str(error), place=loaded.place(*key.split(".")), key=key) from None
+    run = AscendRun(ascend, chip, places)
+    if not ascend.schedule:
+        return run
+    run.core = core = read_core(chip)
+    try:
+        lowered = lower(ascend, places, core, lambda loc: loaded.place(*loc))
+        run.program, run.vectors = lowered.program, lowered.vectors
+        keep = ascend.timeline if timeline is None else timeline
+        keep = keep and len(run.program) <= MOST_RECORDED
+        run.times = (schedule if ascend.fast else simulate)(run.program, core, keep)
+    except FlagError as error:
+        if ascend.expect.flag_error and ascend.expect.flag_error in str(error):
+            run.error = str(error)
+            return run
+        raise ScenarioError(
+            str(error), place=loaded.place("ascend", "schedule"), key="ascend.schedule"
+        ) from None
+    run.hazards = find_hazards(run.program, core)
+    return run
