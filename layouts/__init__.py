@@ -32,7 +32,8 @@ from .bit_linear import (
     to_linear,
 )
 from .convert import Conversion, convert
-from .cute import Basis, CuteLayout, Swizzle, SwizzledLayout, parse_cute
+from .cute import Basis, CuteLayout, Swizzle, SwizzledLayout
+from .cute_text import parse_cute
 from .dtype import dtype_bits, dtype_bytes, dtype_names
 from .fragments import fragment_shape, from_thread_values, mma_fragment, to_thread_values
 from .int_tuple import Static
@@ -60,6 +61,9 @@ from .tmem_layouts import (
 
 __all__ = [
     "AXES",
+    "MODES",
+    "NOTATIONS",
+    "TAGS",
     "ArrayLike",
     "Axis",
     "Basis",
@@ -76,14 +80,11 @@ __all__ = [
     "LayoutFacts",
     "LinearConflicts",
     "LinearLayout",
-    "MODES",
-    "NOTATIONS",
     "R",
     "S",
     "Static",
     "Swizzle",
     "SwizzledLayout",
-    "TAGS",
     "TileLayout",
     "TlaLayout",
     "access_matrix",

@@ -18,7 +18,7 @@ def as_coordinate(value: ArrayLike) -> IntArray:
         if array.size == 0 and array.dtype.kind == "f":
             return array.astype(np.int64)
         raise LayoutError(f"a coordinate must be integers, not {array.dtype.name} ({value!r})")
-    return cast("IntArray", array.astype(np.int64, copy=False))
+    return array.astype(np.int64, copy=False)
 
 
 def as_coordinates(values: Iterable[ArrayLike]) -> list[IntArray]:

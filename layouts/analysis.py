@@ -119,7 +119,8 @@ def shared_places(layout: Layout, shape: Sequence[int] | None = None) -> int:
     code, _, _ = _codes(all_places(layout, shape))
     if not code.size:
         return 0
-    elements = np.broadcast_to(np.arange(code[0].size).reshape(code[0].shape), code.shape)
+    numbers = np.arange(code[0].size, dtype=np.int64).reshape(code.shape[1:])
+    elements = np.broadcast_to(numbers, code.shape)
     pairs = np.unique(np.stack([code.reshape(-1), elements.reshape(-1)]), axis=1)
     _, counts = np.unique(pairs[0], return_counts=True)
     return int((counts > 1).sum())

@@ -7,15 +7,13 @@ Source of the rules: CUTLASS's CuTe documentation and headers (`layout.hpp`, `sw
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from ._arrays import as_coordinates, flatten_column_major, sum_terms
-from ._text import Scanner
 from .int_tuple import colex_terms
 from .protocol import ArrayLike, IntArray, LayoutError
 
@@ -56,7 +54,7 @@ class CuteLayout:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _tuples(self.shape, "shape"))
         object.__setattr__(self, "stride", _tuples(self.stride, "stride"))
-        if not _alike(self.shape, self.stride):
+        if not alike(self.shape, self.stride):
             raise LayoutError(f"stride {show(self.stride)} does not nest like shape {show(self.shape)}")
 
     @property
@@ -66,7 +64,7 @@ class CuteLayout:
     @property
     def flat(self) -> tuple[tuple[int, int | Basis], ...]:
         """All (extent, stride) leaves, first fastest."""
-        return tuple(zip(flatten(self.shape), flatten(self.stride), strict=True))
+        return tuple(zip(extents(self.shape), flatten(self.stride), strict=True))
 
     @property
     def modes(self) -> tuple[CuteLayout, ...]:
@@ -88,7 +86,7 @@ class CuteLayout:
     def axes(self) -> tuple[str, ...]:
         names = dict.fromkeys(d.axis for _, d in self.flat if isinstance(d, Basis))
         plain = any(not isinstance(d, Basis) and d != 0 for _, d in self.flat)
-        return tuple([*(["m"] if plain or not names else []), *sorted(names)])
+        return (*(["m"] if plain or not names else []), *sorted(names))
 
     def size(self) -> int:
         """Number of logical elements."""
@@ -117,9 +115,9 @@ class CuteLayout:
         modes = self.modes if own else (self,)
         terms: dict[str, list[IntArray]] = {axis: [] for axis in self.axes}
         for array, mode in zip(arrays, modes, strict=True):
-            extents = [extent for extent, _ in mode.flat]
-            for axis, found in terms.items():
-                found += colex_terms(array, extents, [_on(step, axis) for _, step in mode.flat])
+            sizes = extents(mode.shape)
+            for axis in terms:
+                terms[axis] += colex_terms(array, sizes, [_on(step, axis) for _, step in mode.flat])
         return {axis: sum_terms(found, common) for axis, found in terms.items()}
 
     def apply(self, *coord: int, shape: Sequence[int] | None = None) -> dict[str, int]:
@@ -186,7 +184,8 @@ class SwizzledLayout:
     `pointer_bits` is the element width of a typed pointer between the two; the swizzle then counts bytes, and
     `element_swizzle` is the one that acts on element offsets.
 
-    >>> parse_cute("Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)").apply(1, 0)
+    >>> from bankbench.layouts import parse
+    >>> parse("Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)").apply(1, 0)
     {'m': 72}
     """
 
@@ -279,11 +278,18 @@ def _on(step: int | Basis, axis: str) -> int:
     return step if axis == "m" else 0
 
 
-def flatten(value: Shape | Stride) -> tuple[int | Basis, ...]:  # pyright: ignore[reportRedeclaration]
+def flatten(value: Shape | Stride) -> tuple[int | Basis, ...]:
     """All leaves, left to right."""
     if isinstance(value, tuple):
         return tuple(leaf for item in value for leaf in flatten(item))
     return (value,)
+
+
+def extents(shape: Shape) -> tuple[int, ...]:
+    """All extents of a shape, left to right."""
+    if isinstance(shape, tuple):
+        return tuple(leaf for item in shape for leaf in extents(item))
+    return (shape,)
 
 
 def product(value: Shape) -> int:
@@ -303,110 +309,18 @@ def show(value: Shape | Stride) -> str:
 
 def _tuples(value: object, what: str) -> Shape | Stride:
     if isinstance(value, (tuple, list)):
-        return tuple(_tuples(item, what) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return tuple(_tuples(item, what) for item in cast("Sequence[object]", value))
     if isinstance(value, Basis) and what == "stride":
         return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        if what == "shape" and value < 0:
-            raise LayoutError(f"an extent cannot be negative: {value}")
-        return int(value)
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        number = int(cast("int", value))
+        if what == "shape" and number < 0:
+            raise LayoutError(f"an extent cannot be negative: {number}")
+        return number
     raise LayoutError(f"a {what} is made of integers and tuples, not {value!r}")
 
 
-def _alike(left: Shape | Stride, right: Shape | Stride) -> bool:
+def alike(left: Shape | Stride, right: Shape | Stride) -> bool:
     if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(_alike(a, b) for a, b in zip(left, right, strict=True))
+        return len(left) == len(right) and all(alike(a, b) for a, b in zip(left, right, strict=True))
     return not isinstance(left, tuple) and not isinstance(right, tuple)
-
-
-_POINTER = re.compile(r"(?:smem_ptr|gmem_ptr|ptr)\[(\d+)b\]\([^)]*\)")
-
-
-def parse_cute(text: str) -> CuteLayout | SwizzledLayout:
-    """A CuTe text as a layout; LayoutError with a caret where it is not one.
-
-    >>> str(parse_cute("Swizzle<3,3,3> o (8, 64) : (64, 1)"))
-    'Sw<3,3,3> o (8,64):(64,1)'
-    """
-    scan = Scanner(text)
-    if not (scan.peek("S") or scan.peek("s")):
-        layout = _pair(scan)
-        scan.finish("the layout")
-        return layout
-    place = scan.at
-    swizzle, bits, offset = _swizzle(scan), None, 0
-    _circle(scan)
-    pointer = _POINTER.match(text, scan.at)
-    if pointer:
-        scan.at, bits = pointer.end(), int(pointer.group(1))
-        scan.skip()
-        _circle(scan)
-    mark = scan.at
-    number = scan.integer()
-    if number is not None and (scan.peek("o") or scan.peek("∘")):
-        offset = number
-        _circle(scan)
-    else:
-        scan.at = mark
-    layout = _pair(scan)
-    scan.finish("the layout")
-    try:
-        return SwizzledLayout(swizzle, layout, offset, bits)
-    except LayoutError as error:
-        raise scan.error(error.message, place) from error
-
-
-def _circle(scan: Scanner) -> None:
-    if not scan.accept("∘"):
-        scan.expect("o", "(composition)")
-
-
-def _swizzle(scan: Scanner) -> Swizzle:
-    place = scan.at
-    if not (scan.accept("Swizzle") or scan.accept("Sw") or scan.accept("S")):
-        raise scan.error(f"expected Sw<B,M,S>, found {scan.found()}")
-    scan.expect("<")
-    numbers = [scan.signed("the number of bits B")]
-    scan.expect(",")
-    numbers.append(scan.signed("the base M"))
-    scan.expect(",")
-    numbers.append(scan.signed("the shift S"))
-    scan.expect(">")
-    try:
-        return Swizzle(*numbers)
-    except LayoutError as error:
-        raise scan.error(error.message, place) from error
-
-
-def _pair(scan: Scanner) -> CuteLayout:
-    start = scan.at
-    shape = _tree(scan, "shape")
-    scan.expect(":", "between shape and stride")
-    place = scan.at
-    stride = _tree(scan, "stride")
-    if not _alike(shape, stride):
-        raise scan.error(f"stride {show(stride)} does not nest like shape {show(shape)}", place)
-    try:
-        return CuteLayout(shape, stride)  # pyright: ignore[reportArgumentType]
-    except LayoutError as error:
-        raise scan.error(error.message, start) from error
-
-
-def _tree(scan: Scanner, what: str) -> Shape | Stride:
-    if scan.accept("("):
-        found: list[Shape | Stride] = []
-        while not scan.peek(")"):
-            found.append(_tree(scan, what))
-            if not scan.accept(","):
-                break
-        scan.expect(")", f"in the {what}")
-        return tuple(found)  # pyright: ignore[reportReturnType]
-    if scan.accept("_"):  # static leaves are accepted and become plain integers
-        return scan.signed(f"an integer in the {what}")
-    value = scan.signed(f"an integer in the {what}")
-    if what == "stride" and scan.accept("@"):
-        path = [str(scan.signed("a dimension"))]
-        while scan.accept("@"):
-            path.append(str(scan.signed("a dimension")))
-        return Basis(value, "@".join(path))
-    return value

@@ -210,7 +210,8 @@ def right_inverse(layout: CuteLayout) -> CuteLayout:
     >>> print(right_inverse(CuteLayout((4, 8), (8, 1))))
     (8,4):(4,1)
     """
-    prefix, entries = 1, []
+    prefix = 1
+    entries: list[tuple[int, int, int]] = []
     for extent, step in _pairs(layout):
         entries.append((step, extent, prefix))
         prefix *= extent

@@ -75,7 +75,7 @@ def _reader(notation: str) -> Callable[[str], Layout]:
 
         return parse_tla
     if notation == "cute":
-        from .cute import parse_cute
+        from .cute_text import parse_cute
 
         return parse_cute
     if notation == "linear":

@@ -42,7 +42,7 @@ class Iter:
     def __post_init__(self) -> None:
         for field in ("extent", "stride"):
             value = getattr(self, field)
-            if isinstance(value, np.integer):
+            if not isinstance(value, (int, float)) and hasattr(value, "__index__"):
                 object.__setattr__(self, field, int(value))
             elif not isinstance(value, (int, float)):
                 raise LayoutError(f"the {field} of an iter must be an integer, not {value!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import prod
 
@@ -106,7 +106,10 @@ def is_tile_outer(
         own = around.shard[outer_seps[d] : outer_seps[d + 1]]
         if len(own) > len(block):
             return None
-        if any(a.extent != b.extent or (a.extent != 1 and a.axis != b.axis) for a, b in zip(block, own)):
+        if any(
+            a.extent != b.extent or (a.extent != 1 and a.axis != b.axis)
+            for a, b in zip(block, own, strict=False)
+        ):
             return None
         shard += block[len(own) :]
     copies = [item for item in cut.replica if item not in around.replica]
@@ -158,7 +161,7 @@ def _addend(
             return None
         shard += other
     copies = [item for item in big.replica if item not in small.replica]
-    axes = dict.fromkeys([*big.offset, *small.offset])
+    axes = [*big.offset, *(axis for axis in small.offset if axis not in big.offset)]
     return TileLayout.from_iters(shard, copies, _minus(big.offset, small.offset, axes))
 
 
@@ -244,5 +247,5 @@ def _unscaled(items: Sequence[Iter], spans: dict[str, int]) -> list[Iter] | None
     return found
 
 
-def _minus(left: dict[str, int], right: dict[str, int], axes: dict[str, int]) -> dict[str, int]:
+def _minus(left: dict[str, int], right: dict[str, int], axes: Iterable[str]) -> dict[str, int]:
     return {axis: left.get(axis, 0) - right.get(axis, 0) for axis in axes}

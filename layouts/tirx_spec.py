@@ -93,9 +93,10 @@ class _Builder:
 
 def _iters(key: object) -> tuple[Iter, ...]:
     if isinstance(key, slice):
-        if key.start is None or key.stop is None:
+        sides = cast("slice[object, object, object]", key)
+        if sides.start is None or sides.stop is None:
             raise LayoutError("both extents and strides are needed around ':'")
-        extents, strides = _items(key.start), _items(key.stop)
+        extents, strides = _items(sides.start), _items(sides.stop)
     else:
         extents = _items(key)
         if len(extents) == 1 and isinstance(extents[0], (tuple, list)):

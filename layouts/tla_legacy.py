@@ -74,7 +74,8 @@ class LegacyTag:
         if self.tag in {"zZ", "nN"}:
             raise LayoutError(f"tag {self.tag} has no tiles")
         if self.tag in {"PaddingRowMajor", "PaddingColumnMajor"}:
-            return padding_tag(self.tag, *sizes, self.shape[0], self.shape[2])
+            _check_rank(sizes, 2, self.tag)
+            return padding_tag(self.tag, sizes[0], sizes[1], self.shape[0], self.shape[2])
         if self.tag == "NDC1HWC0":
             return conv_tag(self.tag, sizes)
         if self.tag == "KDC1KHKWN1N0C0":

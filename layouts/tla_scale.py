@@ -30,8 +30,7 @@ def mx_scale_layout(tag: str, rows: Leaf, cols: Leaf, is_b: bool = False, arch: 
     one, two, frac = Static(1), _PAIR, Static(32)
     shape: IntTuple
     stride: IntTuple
-    if tag in {"RowMajor", "ColumnMajor"}:
-        shape = ((two, ceil_div(rows, two)), cols) if is_b else (rows, (two, ceil_div(cols, two)))
+    shape = ((two, ceil_div(rows, two)), cols) if is_b else (rows, (two, ceil_div(cols, two)))
     if tag == "RowMajor":
         stride = ((one, int(cols) * 2), two) if is_b else (round_up(cols, two), (one, two))
     elif tag == "ColumnMajor":
