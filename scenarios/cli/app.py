@@ -12,6 +12,7 @@ from .compare import compare
 from .count import count
 from .explain import explain
 from .fix import fix
+from .replay import replay
 from .run import run
 from .scenarios import scenarios
 from .schema import schema
@@ -51,6 +52,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     count,
     explain,
     compare,
+    replay,
     fix,
     view,
     schema,
