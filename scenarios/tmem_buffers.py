@@ -157,6 +157,8 @@ def headline(placed: PlacedTmem) -> str:
 
 def reasons(placed: PlacedTmem, section: Tmem) -> list[str]:
     """Why, and what would be better."""
+    if not section.buffers:
+        return []
     found = placed.plan
     lines = list(found.advice[1:]) if not found.fits else []
     if not section.stack and any(p.piece.half for p in found.placements) and found.fits:
@@ -167,9 +169,17 @@ def reasons(placed: PlacedTmem, section: Tmem) -> list[str]:
         lines.append(
             f"Stacking half-lane buffers at lane 16 saves {found.unstacked - found.columns} columns."
         )
-    if found.separate > found.columns and len(found.placements) > 1:
-        fit = "" if found.separate <= found.capacity else f", more than the {found.capacity} that exist"
-        lines.append(f"Allocated one by one the buffers would take {found.separate} columns{fit}.")
+    if found.fits and len(found.placements) > 1 and found.separate > found.capacity:
+        lines.append(
+            f"Allocated one by one the buffers would take {found.separate} columns, more than the {found.capacity} "
+            "that exist; one allocation holds them all."
+        )
+    if placed.allocation is not None and sum(found.steps) < placed.allocation:
+        sizes = " + ".join(map(str, found.steps))
+        less = sum(found.steps)
+        lines.append(
+            f"Allocating {sizes} = {less} columns instead of {placed.allocation} leaves more to others."
+        )
     return lines
 
 

@@ -64,11 +64,10 @@ def evaluate_gemms(loaded: LoadedScenario, items: Sequence[TmemGemm], chip: Chip
             "loop": item.name,
             "product": f"{loop.M}x{loop.N} {loop.operands}",
             "columns": found.columns,
-            "fits": found.fits,
             "interval": cycles.interval,
             "bound": cycles.bound,
         }
-        values: dict[str, Any] = {**row, "hazards": None, "cycles": None, "busy": None}
+        values: dict[str, Any] = {**row, "fits": found.fits, "hazards": None, "cycles": None, "busy": None}
         if not found.fits:
             part.headlines.append(f"{item.name}: does not fit ({found.advice[0]})")
             part.reasons += [f"{item.name}: {line}" for line in found.advice[1:]]
@@ -77,22 +76,41 @@ def evaluate_gemms(loaded: LoadedScenario, items: Sequence[TmemGemm], chip: Chip
         else:
             part.movements += gemm_traffic(loop)
             part.replicas += gemm_replicas(loop)
+            if not item.simulate and len(items) <= 3:
+                part.headlines.append(
+                    f"{item.name}: {cycles.interval:g} cycles a product, bound by {cycles.bound}"
+                )
             if item.simulate:
                 run = _run(loop.program(), chip, place)
                 add_run(part, run, item.name, chip)
                 ideal = cycles.interval * loop.products
-                row |= {"cycles": run.cycles, "products": run.products, "at_peak": ideal / run.cycles}
+                row |= {
+                    "cycles": round(run.cycles),
+                    "products": run.products,
+                    "peak": round(ideal / run.cycles, 3),
+                }
                 values |= {"cycles": run.cycles, "hazards": len(run.hazards), "busy": run.critical}
         part.loops.append(row)
         part.violations += _check(item.expect, values, item.name, place)
         if item.simulate and found.fits and item.expect.hazards is None and values["hazards"]:
             part.violations.append(f"{place}: {item.name}: {values['hazards']} hazards")
 
+    loops = [row for row in part.loops if row["interval"] is not None]
+    if len(items) > 3 and not any(item.simulate for item in items):
+        intervals = [row["interval"] for row in loops]
+        bound = sum(row["bound"] != "tensor datapath" for row in loops)
+        part.headlines.insert(
+            0,
+            f"{len(loops)} main loops: {min(intervals):g} to {max(intervals):g} cycles a product, {bound} bound by "
+            "shared-memory operands",
+        )
+
 
 def evaluate_roles(loaded: LoadedScenario, placed: PlacedTmem, chip: Chip, part: TimePart) -> None:
     """Simulates the roles of the section."""
     section = loaded.scenario.tmem
-    assert section is not None and section.roles is not None, "called for sections with roles"
+    assert section is not None, "called for a section"
+    assert section.roles is not None, "called for sections with roles"
     item = section.roles
     place = str(loaded.place("tmem", "roles"))
     run = _run(roles_program(loaded, item, placed, chip), chip, place)
@@ -123,24 +141,14 @@ def add_run(part: TimePart, run: Simulation, name: str, chip: Chip) -> None:
         text += f", {len(run.hazards)} hazard{'s' if len(run.hazards) > 1 else ''}"
     part.headlines.append(text)
     part.reasons += [f"{name}: {hazard}" for hazard in run.hazards[:5]]
-    longest = _longest_wait(run)
-    if share < 0.9 and longest is not None:
-        role, cause, cycles = longest
+    idle = sorted(run.idle.items(), key=lambda item: -item[1])
+    if idle and sum(run.idle.values()) > 0.02 * run.cycles:
+        causes = ", ".join(f"{cycles:,.0f} for {cause}" for cause, cycles in idle[:3])
         part.reasons.append(
-            f"{name}: no resource is busy for 90 % of the time; {role} waits {cycles:,.0f} cycles for {cause}"
+            f"{name}: the tensor pipe stands still for {sum(run.idle.values()):,.0f} cycles between products: {causes}"
         )
     part.rests_on += run.rests_on
     part.pictures.append(timeline_picture(run, name))
-
-
-def _longest_wait(run: Simulation) -> tuple[str, str, float] | None:
-    """(role, cause, cycles) of the longest wait: of the role that issues products when there is one, else of any."""
-    sums = _wait_sums([run])
-    own = {key: cycles for key, cycles in sums.items() if key[1] == "mma warp"} or sums
-    if not own:
-        return None
-    _, role, cause = max(own, key=lambda key: own[key])
-    return role, cause, own[run.program, role, cause]
 
 
 def _wait_sums(runs: Sequence[Simulation]) -> dict[tuple[str, str, str], float]:
@@ -174,12 +182,11 @@ def loop_table(rows: Sequence[dict[str, Any]]) -> Table:
         Column("loop", "", "name in the scenario"),
         Column("product", "", "shape of a product and where its operands lie"),
         Column("columns", "", "tensor-memory columns"),
-        Column("fits", "", "whether they exist"),
-        Column("interval", "cycles", "between products"),
+        Column("interval", "", "cycles between products"),
         Column("bound", "", "what bounds the interval"),
         Column("products", "", "executed"),
-        Column("cycles", "cycles", "of the whole loop, simulated"),
-        Column("at_peak", "", "time that the products need at their interval, over the time taken"),
+        Column("cycles", "", "of the whole loop, simulated"),
+        Column("peak", "", "time that the products need at their interval, over the time taken"),
     )
     data = {c.name: [row.get(c.name) for row in rows] for c in columns}
     return Table("tmem_loops", "Main loops", columns, data)
@@ -238,7 +245,8 @@ def timeline_picture(run: Simulation, name: str) -> Picture:
     """The first cycles of the program, resources and roles over time."""
     shown = [span for span in run.spans if span.start < _TIMELINE_CYCLES][:_TIMELINE_SPANS]
     end = min(max((span.end for span in shown), default=1.0), float(_TIMELINE_CYCLES))
-    rows = list(dict.fromkeys(span.row for span in shown))
+    seen = dict.fromkeys(span.row for span in shown)
+    rows = [*(row for row in run.busy if row in seen), *(role for role in run.ends if role in seen)]
     return Picture(
         kind="tmem_timeline",
         title=f"{name}: the first {end:,.0f} of {run.cycles:,.0f} cycles",

@@ -142,14 +142,13 @@ _COLUMNS = (
     Column("name", "", "what is moved"),
     Column("memory", "", "where the copies lie"),
     Column("mover", "", "the instruction or engine that makes them"),
-    Column("unique", "bytes", "every value once"),
-    Column("read", "bytes", "taken from the source"),
-    Column("written", "bytes", "put into the destination"),
+    Column("unique", "B", "bytes of every value once"),
+    Column("read", "B", "bytes taken from the source"),
+    Column("written", "B", "bytes put into the destination"),
     Column("factor", "", "physical bytes over unique bytes"),
     Column("by_axis", "", "the axes along which the copies lie, with their number"),
-    Column("extra_writes", "bytes", "written beyond every value once: what the copies cost"),
-    Column("repeated_reads", "bytes", "read beyond every value once: what the copies cost at the source"),
-    Column("saved_reads", "bytes", "source reads that one read for all copies spares"),
+    Column("cost", "B", "bytes beyond every value once: written by a multicast, read again for a fragment"),
+    Column("saved", "B", "bytes of source reads that one read for all copies spares"),
 )
 
 
@@ -169,8 +168,7 @@ def replica_table(items: Iterable[ReplicaTraffic], name: str = "replicas") -> Ta
         "written": [item.written_bytes for item in rows],
         "factor": [item.factor for item in rows],
         "by_axis": [" ".join(f"{axis} x{copies}" for axis, copies in item.axes) for item in rows],
-        "extra_writes": [item.extra_writes for item in rows],
-        "repeated_reads": [item.repeated_reads for item in rows],
-        "saved_reads": [item.saved_reads for item in rows],
+        "cost": [max(item.extra_writes, item.repeated_reads) for item in rows],
+        "saved": [item.saved_reads for item in rows],
     }
     return Table(name, "Replica traffic: bytes of copies, by mover", _COLUMNS, data)

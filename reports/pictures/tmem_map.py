@@ -46,7 +46,7 @@ def tmem_map(picture: Picture) -> Figure:
         for box in boxes:
             _box(axes, box, colour_of[str(box["group"])], int(data["slab"]), box in small)
         for lane in range(0, lanes, int(data["window"])):
-            axes.axhline(lane, color=INK, lw=0.7, ls=(0, (4, 3)), alpha=0.55)
+            axes.axhline(lane, color=INK, lw=0.7, ls=(0, (4, 3)), alpha=0.45)
         if needed > columns:
             axes.axvline(columns, color=VERMILION, lw=2)
             axes.text(
@@ -97,7 +97,7 @@ def _box(axes: Any, box: Mapping[str, Any], colour: str, slab: int, small: bool)
                 width,
                 count * slab,
                 facecolor=colour,
-                alpha=0.55 if inside else 0.9,
+                alpha=0.6 if inside else 1,
                 edgecolor=INK,
                 lw=1.1,
                 ls="--" if inside else "-",
@@ -110,7 +110,8 @@ def _box(axes: Any, box: Mapping[str, Any], colour: str, slab: int, small: bool)
     whole = [run for run in runs if run[1] == max(count for _, count in runs)]
     for first, count in whole if len(runs) > 1 else runs:
         tall = count * slab
-        middle = first * slab + (tall * 0.72 if inside else tall / 2)
+        # between two lines of the windows, and lower for a box that lies over another
+        middle = first * slab + tall * (0.625 if inside else 0.375 if tall > 4 * slab else 0.5)
         axes.text(
             start + width / 2,
             middle,

@@ -12,6 +12,7 @@ Sources: PTX ISA 9.1, table 40 and 9.7.16.10.1; the addresses as CUTLASS' canoni
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -279,8 +280,12 @@ def check_layout(
     """
     full = tuple(layout.logical_shape)
     size = full if shape is None else shape
+    if len(full) != 2 and shape is not None and prod(full) == prod(shape):
+        full = shape
     if len(full) != 2:
-        raise TmemError(f"a descriptor describes a tile of (mn, k); the layout has shape {full}")
+        raise TmemError(
+            f"a descriptor describes a tile of (mn, k); the layout has shape {full}, say which (mn, k)"
+        )
     mn, k = np.ogrid[: size[0], : size[1]]
     found = layout.evaluate(mn, k, shape=full)
     if set(found) != {"m"}:

@@ -64,12 +64,29 @@ class Plan:
     allocation: int | None
     unstacked: int
     separate: int
+    unit: int = 32
     advice: tuple[str, ...] = ()
 
     @property
     def fits(self) -> bool:
         """Whether the columns exist."""
         return self.columns <= self.capacity
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Sizes of several allocations, the largest first, that together hold the columns with the least waste.
+
+        Consecutive allocations get neighbouring columns (as measured, not documented).
+
+        >>> plan([AccumulatorWant("acc", N=160)]).steps
+        (128, 32)
+        """
+        rest, sizes = -(-self.columns // self.unit), list[int]()
+        while rest > 0:
+            part = 1 << rest.bit_length() - 1
+            sizes.append(part * self.unit)
+            rest -= part
+        return tuple(sizes)
 
     @property
     def wasted(self) -> int:
@@ -89,7 +106,7 @@ def plan(wants: Sequence[Want], chip: str | Chip = DEFAULT_CHIP, *, stack: bool 
 
     `stack` False keeps every piece in columns of its own.
 
-    >>> from bankbench.sim.tmem.wants import AccumulatorWant, ScaleWant
+    >>> from bankbench.sim.tmem.wants import ScaleWant
     >>> def gemm(n):
     ...     return plan([AccumulatorWant("acc", 2, M=128, N=n), ScaleWant("sfa"), ScaleWant("sfb", rows=n)])
     >>> gemm(128).columns, gemm(128).allocation, gemm(128).place("sfb").column
@@ -100,7 +117,8 @@ def plan(wants: Sequence[Want], chip: str | Chip = DEFAULT_CHIP, *, stack: bool 
     'N = 248 instead of 256 needs 508'
     """
     pieces = all_pieces(wants)
-    capacity = geometry(chip).columns
+    shape = geometry(chip)
+    capacity = shape.columns
     unstacked = plan_pieces(pieces, stack=False)
     placed = plan_pieces(pieces, stack=True) if stack else unstacked
     columns = _end(placed)
@@ -112,6 +130,7 @@ def plan(wants: Sequence[Want], chip: str | Chip = DEFAULT_CHIP, *, stack: bool 
         allocation=round_up(columns, chip) if fits else None,
         unstacked=_end(unstacked),
         separate=_separate(wants, chip),
+        unit=shape.alloc_unit,
         advice=() if fits else tuple(_advice(wants, columns, capacity, stack)),
     )
 

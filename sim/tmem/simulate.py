@@ -47,6 +47,9 @@ class Span:
 class Simulation:
     """What a run found: cycles, busy cycles of every resource, waits of every role by cause, hazards.
 
+    `idle` splits the cycles between the first and the last product in which the tensor pipe had nothing to do, by what
+    the issuing role had waited for.
+
     `steps` counts executed steps, `products` the products among them; `spans` holds the first 20,000 for a timeline.
     `rests_on` are the paths of the constants that the time depends on.
     """
@@ -55,6 +58,7 @@ class Simulation:
     cycles: float
     busy: dict[str, float]
     waits: dict[tuple[str, str], float]
+    idle: dict[str, float]
     ends: dict[str, float]
     steps: int
     products: int
@@ -97,6 +101,7 @@ class _State:
     done_at: dict[str, float] = field(default_factory=dict[str, float])
     waited: dict[str, int] = field(default_factory=dict[str, int])
     since_commit: int = 0
+    cause: str = ""
     finished: bool = False
     at: str = ""
 
@@ -124,6 +129,7 @@ class _Machine:
         self.free: dict[str, float] = {}
         self.busy: dict[str, float] = {}
         self.waits: dict[tuple[str, str], float] = {}
+        self.idle: dict[str, float] = {}
         self.hazards = Hazards()
         self.spans: list[Span] | None = [] if record else None
         self.rests: dict[str, None] = {}
@@ -147,6 +153,7 @@ class _Machine:
             self._end(),
             dict(sorted(self.busy.items(), key=lambda item: -item[1])),
             self.waits,
+            self.idle,
             dict(self.ends),
             self.steps,
             self.products,
@@ -211,6 +218,7 @@ class _Machine:
         if now > start:
             key = (state.role.name, step.barrier)
             self.waits[key] = self.waits.get(key, 0.0) + now - start
+            state.cause = step.barrier.split("[")[0]
             self._span(state.role.name, str(step), start, now, waiting=True)
         if turn >= bar.spec.initial:
             join(state.known, bar.past[turn - bar.spec.initial])
@@ -253,7 +261,12 @@ class _Machine:
         start = max(now, self.free.get(row, 0.0))
         if step.op == "mma":
             # a copy that was issued before is complete when the product reads it
-            start = max(start, state.done_at.get("cp", 0.0))
+            copied = state.done_at.get("cp", 0.0)
+            if row in self.free:
+                self._stands_still(state.cause or "issue", start - self.free[row])
+                self._stands_still("scale-factor copies", copied - start)
+            state.cause = ""
+            start = max(start, copied)
             self.products += 1
             state.since_commit += 1
         elif step.op == "ld" and self.mma_until > start:
@@ -267,12 +280,17 @@ class _Machine:
         track = (state.role.name, _ASYNC.get(step.op, step.barrier or step.op))
         number = state.issued.get(track, 0) + 1
         state.issued[track] = number
-        for name in (track[1], "cp" if step.op == "cp" else track[1]):
-            state.done_at[name] = max(state.done_at.get(name, 0.0), done)
+        state.done_at[track[1]] = max(state.done_at.get(track[1], 0.0), done)
+        if step.op == "cp":
+            state.done_at["cp"] = start + max(busy, self._figure("tcgen05.cp.visible_to_mma"))
         self._touch(state, step, track, number)
         if step.op == "tma":
             clock = dict(state.known) | {track: number}
             self._later(done, self._bar(step.barrier), clock, 0, step.amount)
+
+    def _stands_still(self, cause: str, cycles: float) -> None:
+        if cycles > 0:
+            self.idle[cause] = self.idle.get(cause, 0.0) + cycles
 
     def _cost(self, state: _State, step: Step) -> tuple[str, float, float]:
         item = step.item

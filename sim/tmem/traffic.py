@@ -55,7 +55,7 @@ def copy_replicas(copy: Copy, name: str, times: int = 1) -> ReplicaTraffic:
     4.0
     """
     axes = (("TLane", copy.replicas),) if copy.replicas > 1 else ()
-    mover = f"tcgen05.cp{copy.shape}{copy.multicast}"
+    mover = f"cp{copy.shape}{copy.multicast}"
     one = ReplicaTraffic(name, "TMEM", mover, copy.source_bytes, copy.source_bytes, copy.written_bytes, axes)
     return one.times(times)
 
