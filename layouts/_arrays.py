@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -63,7 +63,9 @@ def split_row_major(value: IntArray, extents: Sequence[int]) -> list[IntArray]:
 
 
 def sum_terms(terms: Iterable[IntArray], shape: tuple[int, ...]) -> IntArray:
-    """Sum of terms that broadcast to `shape`; equal shapes are added first, so few passes run over the full size."""
+    """Sum of terms that broadcast to `shape`; equal shapes are added first, so few passes run over the full
+    size.
+    """
     by_shape: dict[tuple[int, ...], IntArray] = {}
     own: set[tuple[int, ...]] = set()  # shapes whose array was made here, so that it may be added to in place
     for term in terms:
@@ -87,3 +89,13 @@ def cartesian_sums(steps: Sequence[tuple[int, int]]) -> IntArray:
     for extent, stride in steps:
         result = (result[:, None] + np.arange(max(extent, 0), dtype=np.int64) * stride).reshape(-1)
     return result
+
+
+def add_replicas(values: Mapping[str, IntArray], copies: Mapping[str, IntArray]) -> dict[str, IntArray]:
+    """Base coordinates plus copies: every array gets a new first dimension of length (copies,)."""
+    count = next((array.size for array in copies.values()), 1)
+    found: dict[str, IntArray] = {}
+    for axis, base in values.items():
+        shift = copies.get(axis, np.zeros(count, np.int64))
+        found[axis] = base[None] + shift.reshape(-1, *([1] * base.ndim))
+    return found

@@ -1,7 +1,7 @@
 """Questions that any layout answers, whatever its notation: extent, injectivity, holes, footprint, runs, alignment.
 
-Everything is computed from the places of all elements at once (`tile_offsets`), replicas counted. Units: elements on the
-axes, bytes where a dtype is given.
+Everything is computed from the places of all elements at once (`tile_offsets`), replicas counted. Units:
+elements on the axes, bytes where a dtype is given.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from math import prod
 
 import numpy as np
 
+from ._arrays import add_replicas
 from .dtype import dtype_bits
 from .protocol import IntArray, Layout, LayoutError, linear_axis, tile_offsets
-from .tirx import ComposeLayout, add_replicas
+from .tirx import ComposeLayout
 from .tla import TlaLayout
 
 
@@ -185,7 +186,8 @@ def contiguous_run(layout: Layout, shape: Sequence[int] | None = None, dim: int 
 
 def alignment_bytes(layout: Layout, dtype: str, run: int = 1, shape: Sequence[int] | None = None) -> int:
     """Largest power of two that divides the byte address of every aligned group of `run` elements of the last
-    dimension (the base aligned at least so); LayoutError for sub-byte elements whose groups are not whole bytes.
+    dimension (the base aligned at least so); LayoutError for sub-byte elements whose groups are not whole
+    bytes.
     """
     found = offsets(layout, shape)
     starts = found[..., ::run] * dtype_bits(dtype)
@@ -218,7 +220,9 @@ def lane_run(fragment: Layout, memory: Layout, shape: Sequence[int]) -> int:
 
 
 def _run(rows: IntArray, alignment: int | None) -> int:
-    """Largest power of two run of the last axis; with alignment None the run has to start at a multiple of itself."""
+    """Largest power of two run of the last axis; with alignment None the run has to start at a multiple of
+    itself.
+    """
     width, run = rows.shape[-1], 1
     while width % (2 * run) == 0:
         groups = rows.reshape(*rows.shape[:-1], width // (2 * run), 2 * run)

@@ -1,7 +1,7 @@
 """Layouts as matrices over bits, where they are linear, and exact conflict counts from them.
 
-A layout is bit-linear on a shape of powers of two when every physical bit is an xor of logical bits. Compact strides,
-swizzles and their products are; an offset, a stride that is not a power of two or a padding is not.
+A layout is bit-linear on a shape of powers of two when every physical bit is an xor of logical bits. Compact
+strides, swizzles and their products are; an offset, a stride that is not a power of two or a padding is not.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def bit_matrix(layout: Layout, shape: Sequence[int] | None = None) -> BitMatrix:
 def to_linear(layout: Layout, shape: Sequence[int] | None = None) -> LinearLayout:
     """The linear layout (hardware bits -> logical coordinates) of a layout; replicas become bases that repeat.
 
-    LayoutError when the layout is not linear over bits, or two elements share a place, or the places have holes.
+    LayoutError when the layout is not linear over bits, or two elements share a place, or the places have
+    holes.
 
     >>> from bankbench.layouts import parse
     >>> print(to_linear(parse("S[(2,8,4,2):(2,4@laneid,1@laneid,1)]"), (16, 8)))
@@ -151,7 +152,9 @@ def access_matrix(fragment: Layout, memory: Layout, shape: Sequence[int]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class LinearConflicts:
-    """Counts of one access whose lane addresses are linear over bits; exact, the same for every group of lanes."""
+    """Counts of one access whose lane addresses are linear over bits; exact, the same for every group of
+    lanes.
+    """
 
     groups: int
     ways: int
@@ -172,10 +175,11 @@ def linear_conflicts(
         lane_columns: byte address that each lane bit contributes (xor), lowest bit first.
         width_bytes: bytes that a lane moves, a power of two.
         banks, bank_bytes: the memory; both powers of two.
-        lanes_per_group: consecutive lanes served together; those whose data fill the banks once when left out.
+        lanes_per_group: consecutive lanes served together; those whose data fill the banks once when left
+        out.
 
-    The count is the mathematics of one group after another; what a chip does beyond it (pairing groups, say) is not
-    known here.
+    The count is the mathematics of one group after another; what a chip does beyond it (pairing groups, say)
+    is not known here.
 
     >>> linear_conflicts([0, 0, 128, 256, 512], 4)  # 8 rows of 128 bytes: all on bank 0
     LinearConflicts(groups=1, ways=8, words_per_group=8, wavefronts=8)
@@ -201,7 +205,9 @@ def linear_conflicts(
 
 
 def byte_columns(columns: Sequence[int], dtype: str) -> tuple[int, ...]:
-    """Element offsets as byte offsets; LayoutError when an element is no power of two of bits or not whole bytes."""
+    """Element offsets as byte offsets; LayoutError when an element is no power of two of bits or not whole
+    bytes.
+    """
     bits = dtype_bits(dtype)
     if any(column * bits % 8 for column in columns):
         raise LayoutError(f"offsets of {dtype} are not whole bytes")

@@ -147,7 +147,7 @@ def _order_note(notes: _Notes, rank: int) -> None:
         )
 
 
-# ---- to CuTe -------------------------------------------------------------------------------------------------
+# to CuTe
 
 
 def _to_cute(
@@ -177,7 +177,8 @@ def _tile_to_cute(
     threads = [axis for axis in tile.axes if axis != "m"]
     if threads:
         raise _Impossible(
-            f"axes {', '.join(threads)} have no {form} form: a {form} layout has one codomain{_thread_values(tile, shape)}"
+            f"axes {', '.join(threads)} have no {form} form: a {form} layout has one codomain"
+            + _thread_values(tile, shape)
         )
     if any(value for _, value in tile.offset_terms) and not offset_allowed:
         raise _Impossible(
@@ -239,7 +240,7 @@ def _tla_to_cute(layout: TlaLayout, notes: _Notes) -> CuteLayout:
     return CuteLayout(plain(layout.shape), plain(layout.stride))
 
 
-# ---- to TLA --------------------------------------------------------------------------------------------------
+# to TLA
 
 
 def _to_tla(layout: Layout, shape: tuple[int, ...] | None, notes: _Notes) -> TlaLayout:
@@ -261,7 +262,7 @@ def _to_tla(layout: Layout, shape: tuple[int, ...] | None, notes: _Notes) -> Tla
     return made if isinstance(cute.shape, tuple) else TlaLayout((made.shape,), (made.stride,))
 
 
-# ---- to TIRx -------------------------------------------------------------------------------------------------
+# to TIRx
 
 
 def _to_tirx(layout: Layout, shape: tuple[int, ...] | None, notes: _Notes) -> TileLayout | ComposeLayout:
@@ -358,7 +359,7 @@ def _padded_to_tile(layout: Encoding, shape: tuple[int, ...] | None) -> TileLayo
     return tile
 
 
-# ---- to linear -----------------------------------------------------------------------------------------------
+# to linear
 
 
 def _to_linear(layout: Layout, shape: tuple[int, ...] | None, notes: _Notes) -> LinearLayout:

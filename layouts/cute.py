@@ -1,8 +1,8 @@
 """CuTe layouts: nested `shape:stride`, swizzles `Sw<B,M,S> o ...`, and coordinate strides `1@0`.
 
-A coordinate is split colexicographically (first mode fastest: **column-major**, unlike TIRx). Units: elements; a swizzle
-written over a typed pointer, `Sw<3,4,3> o smem_ptr[16b](unset) o ...`, counts bytes and is converted.
-Source of the rules: CUTLASS's CuTe documentation and headers (`layout.hpp`, `swizzle.hpp`).
+A coordinate is split colexicographically (first mode fastest: **column-major**, unlike TIRx). Units:
+elements; a swizzle written over a typed pointer, `Sw<3,4,3> o smem_ptr[16b](unset) o ...`, counts bytes and
+is converted. Source of the rules: CUTLASS's CuTe documentation and headers (`layout.hpp`, `swizzle.hpp`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from .protocol import ArrayLike, IntArray, LayoutError
 class Basis:
     """A coordinate stride: `value` steps along dimension `axis` of a coordinate tensor, printed `1@0`.
 
-    `axis` is the path as it is printed behind the first `@`, outermost dimension last ("0", or "0@1" when nested).
+    `axis` is the path as it is printed behind the first `@`, outermost dimension last ("0", or "0@1" when
+    nested).
     """
 
     value: int
@@ -106,9 +107,10 @@ class CuteLayout:
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """Element offsets by axis (`m`, or the dimensions of a coordinate layout).
 
-        One coordinate array a top-level mode, or a single linear coordinate, first mode fastest. With `shape` of the
-        layout's own rank that fits its modes the coordinates are per mode; any other shape is flattened first
-        dimension fastest (CuTe's order) and used as a linear coordinate. The last leaf takes no modulo.
+        One coordinate array a top-level mode, or a single linear coordinate, first mode fastest. With `shape`
+        of the layout's own rank that fits its modes the coordinates are per mode; any other shape is
+        flattened first dimension fastest (CuTe's order) and used as a linear coordinate. The last leaf takes
+        no modulo.
         """
         arrays, own = coordinates_by_mode(as_coordinates(coords), self.logical_shape, shape)
         common = np.broadcast_shapes(*(array.shape for array in arrays))

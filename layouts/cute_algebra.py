@@ -1,8 +1,8 @@
 """The algebra of CuTe layouts: coalesce, compose, complement, divide, product and the two inverses.
 
-Results are exact or refused with the divisibility that is missing. `compose(A, B)` works mode by mode, as CuTe does, so that
-`compose(A, B)(i) == A(B(i))` holds where B(i) lies inside A and the modes of B do not carry into one another.
-Source: CUTLASS, "CuTe Layout Algebra", and the algorithms of `cute/layout.hpp`.
+Results are exact or refused with the divisibility that is missing. `compose(A, B)` works mode by mode, as
+CuTe does, so that `compose(A, B)(i) == A(B(i))` holds where B(i) lies inside A and the modes of B do not
+carry into one another. Source: CUTLASS, "CuTe Layout Algebra", and the algorithms of `cute/layout.hpp`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def compose(
 ) -> CuteLayout | SwizzledLayout:
     """left o right: the layout i -> left(right(i)), with the shape of `right`.
 
-    A tuple composes mode by mode, an integer n is n:1. A swizzle or a swizzled layout on the left stays on the left.
-    LayoutError when the result is not a layout: right's strides and extents must divide left's, or be multiples.
+    A tuple composes mode by mode, an integer n is n:1. A swizzle or a swizzled layout on the left stays on
+    the left. LayoutError when the result is not a layout: right's strides and extents must divide left's, or
+    be multiples.
 
     >>> print(compose(CuteLayout((6, 2), (8, 2)), CuteLayout((4, 3), (3, 1))))
     ((2,2),3):((24,2),8)
@@ -149,7 +150,8 @@ def _compose_one(flat: Pairs, extent: int, step: int) -> Pairs:
 def complement(layout: CuteLayout, bound: int = 1) -> CuteLayout:
     """The layout that fills the offsets below `bound` that `layout` leaves out, so that both together are a bijection.
 
-    LayoutError when the modes overlap; they are sure not to when, in order of stride, each lies beyond those before.
+    LayoutError when the modes overlap; they are sure not to when, in order of stride, each lies beyond those
+    before.
 
     >>> print(complement(CuteLayout(4, 2), 24))
     (2,3):(1,8)

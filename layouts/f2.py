@@ -1,6 +1,7 @@
 """Linear algebra over bits: matrices over F2 as lists of columns, each column an integer bit mask.
 
-Column k is the image of input bit k; a vector is an integer. Everything here is exact and small (tens of bits).
+Column k is the image of input bit k; a vector is an integer. Everything here is exact and small (tens of
+bits).
 """
 
 from __future__ import annotations

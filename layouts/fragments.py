@@ -1,8 +1,8 @@
 """Register fragments of tensor-core instructions by name, and CuTe thread-value layouts as fragments.
 
-A fragment says which logical element each lane holds in which register element: axes `laneid` (and `wid_in_wg` for
-warpgroup instructions) and `m`, the element number within the thread. Source: the PTX ISA's fragment figures for `mma`
-and `wgmma`; the same formulas appear in CUTLASS's MMA traits.
+A fragment says which logical element each lane holds in which register element: axes `laneid` (and
+`wid_in_wg` for warpgroup instructions) and `m`, the element number within the thread. Source: the PTX ISA's
+fragment figures for `mma` and `wgmma`; the same formulas appear in CUTLASS's MMA traits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def mma_fragment(instruction: str, operand: str, dtype: str) -> TileLayout:
     """The fragment of operand "A", "B" or "C" (accumulator, also "D") of an `mma` or `wgmma` instruction.
 
     Args:
-        instruction: "m16n8k16", "m8n8k4" (and others of these row and column counts), or "m64n128k16" for wgmma,
+        instruction: "m16n8k16", "m8n8k4" (and others of these row and column counts), or "m64n128k16" for
+        wgmma,
             whose operand A may come from registers and whose B may not.
         operand: logical shapes are A (M, K), B (K, N), C (M, N).
         dtype: element type of the operand; a 32-bit register holds 32/bits neighbouring elements along K.
@@ -165,8 +166,8 @@ def _by_dimension(pieces: Sequence[tuple[int, int, int, str]], sizes: Sequence[i
 def to_thread_values(fragment: TileLayout, shape: Sequence[int], thread_axis: str = "laneid") -> CuteLayout:
     """A fragment over one thread axis and `m` as a CuTe thread-value layout (thread, value) -> colexicographic index.
 
-    LayoutError when the axes are others, places are left out or shared, or the fragment cannot be read in `shape`.
-    Replicas become modes of stride 0.
+    LayoutError when the axes are others, places are left out or shared, or the fragment cannot be read in
+    `shape`. Replicas become modes of stride 0.
 
     >>> print(to_thread_values(mma_fragment("m16n8k16", "C", "f32"), (16, 8)))
     ((4,8),(2,2)):((32,1),(16,8))

@@ -1,7 +1,8 @@
 """Nested integer tuples: the shapes, strides and coordinates of TLA and CuTe.
 
-A leaf is a run-time integer or a compile-time one (`Static(16)`, written `_16` in TLA); a node is a tuple. Coordinates
-are split colexicographically: the first mode runs fastest and the last one takes the rest without a modulo.
+A leaf is a run-time integer or a compile-time one (`Static(16)`, written `_16` in TLA); a node is a tuple.
+Coordinates are split colexicographically: the first mode runs fastest and the last one takes the rest without
+a modulo.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from .protocol import IntArray, LayoutError
 class Static:
     """A compile-time integer of TLA (`Int<N>`, printed `_N`).
 
-    Arithmetic of two of them stays compile-time, any mix with a run-time integer is run-time; division and remainder
-    truncate towards zero, as in C++.
+    Arithmetic of two of them stays compile-time, any mix with a run-time integer is run-time; division and
+    remainder truncate towards zero, as in C++.
 
     >>> Static(7) // Static(2), Static(7) + 1
     (_3, 8)
@@ -138,7 +139,9 @@ def rank(value: IntTuple, *path: int) -> int:
 
 
 def depth(value: IntTuple, *path: int) -> int:
-    """0 for an integer, 1 + the deepest entry for a tuple; LayoutError for the empty tuple (ill-formed in C++)."""
+    """0 for an integer, 1 + the deepest entry for a tuple; LayoutError for the empty tuple (ill-formed in
+    C++).
+    """
     found = get(value, *path)
     if not isinstance(found, tuple):
         return 0
@@ -257,8 +260,8 @@ def read(scan: Scanner, static: bool, what: str) -> IntTuple:
 def colex_terms(coord: IntArray, shape: Sequence[int], stride: Sequence[int]) -> list[IntArray]:
     """Contributions of one coordinate to a list of flat (shape, stride) leaves, first leaf fastest.
 
-    Neighbours that continue each other (stride[k+1] == shape[k]*stride[k]) are taken as one, which changes no value:
-    the last leaf is unbounded and a merged pair splits the same range.
+    Neighbours that continue each other (stride[k+1] == shape[k]*stride[k]) are taken as one, which changes no
+    value: the last leaf is unbounded and a merged pair splits the same range.
     """
     merged: list[tuple[int, int]] = []
     for extent, step in zip(shape, stride, strict=True):

@@ -1,8 +1,8 @@
 """Linear layouts over bits: hardware indices to logical coordinates by xor of basis vectors (Triton's notation).
 
-`linear(register=[[0,1]], lane=[[0,2],[1,0]], warp=[], block=[])` says which logical coordinate each bit of the register,
-lane, warp and block number stands for; `linear(offset=[...])` does so for the bits of a shared-memory offset. All
-sizes are powers of two. Units: elements. Source: Triton, `LinearLayout.h`.
+`linear(register=[[0,1]], lane=[[0,2],[1,0]], warp=[], block=[])` says which logical coordinate each bit of
+the register, lane, warp and block number stands for; `linear(offset=[...])` does so for the bits of a
+shared-memory offset. All sizes are powers of two. Units: elements. Source: Triton, `LinearLayout.h`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Bases = tuple[tuple[str, tuple[tuple[int, ...], ...]], ...]
 class LinearLayout:
     """Bases by input dimension (in order, lowest bit first) and the logical shape that they span.
 
-    As a layout it is evaluated the other way round, logical coordinate -> hardware index; where several hardware places
-    hold one element (zero or dependent bases) they are replicas.
+    As a layout it is evaluated the other way round, logical coordinate -> hardware index; where several
+    hardware places hold one element (zero or dependent bases) they are replicas.
 
     >>> layout = LinearLayout.from_bases({"register": [[0, 1]], "lane": [[0, 2], [1, 0]]})
     >>> {axis: int(value) for axis, value in layout.evaluate(1, 3).items()}
@@ -120,8 +120,9 @@ class LinearLayout:
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """Hardware index by axis of logical elements (the replica with the free bits 0).
 
-        One coordinate array a logical dimension; a single one, or coordinates in another shape of the same size, are
-        flattened row-major, as Triton reshapes. LayoutError outside the shape, or when some element has no place.
+        One coordinate array a logical dimension; a single one, or coordinates in another shape of the same
+        size, are flattened row-major, as Triton reshapes. LayoutError outside the shape, or when some element
+        has no place.
         """
         arrays = as_coordinates(coords)
         extents = tuple(int(n) for n in shape) if shape is not None else None
@@ -160,7 +161,9 @@ class LinearLayout:
         return [(axis, at, bits) for axis, at, bits in items if bits or axis == "m"]
 
     def replicas(self) -> dict[str, IntArray]:
-        """Offsets of the copies by axis; LayoutError when they differ from element to element (dependent bases)."""
+        """Offsets of the copies by axis; LayoutError when they differ from element to element (dependent
+        bases).
+        """
         kernel = f2.eliminate(self.columns()).kernel
         if not kernel:
             return {}
@@ -180,7 +183,9 @@ class LinearLayout:
         return found
 
     def kernel(self) -> tuple[int, ...]:
-        """Input codes (bits as in `columns`) that map to coordinate 0: xor-ing one names another copy of an element."""
+        """Input codes (bits as in `columns`) that map to coordinate 0: xor-ing one names another copy of an
+        element.
+        """
         return f2.eliminate(self.columns()).kernel
 
     def is_injective(self) -> bool:

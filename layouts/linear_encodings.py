@@ -1,8 +1,8 @@
 """Triton encodings by their parameters, and the linear layouts that they stand for on a shape.
 
-Register encodings: `blocked`, `nvidia_mma` (versions 2 and 3), `dot_op` of version 2, `slice`. Shared encodings:
-`swizzled_shared`, `nvmma_shared`, `padded_shared` (not linear: padding is added to the offset). One CTA only.
-Source: Triton, `LinearLayoutConversions.cpp` and `TritonGPUAttrDefs.td`.
+Register encodings: `blocked`, `nvidia_mma` (versions 2 and 3), `dot_op` of version 2, `slice`. Shared
+encodings: `swizzled_shared`, `nvmma_shared`, `padded_shared` (not linear: padding is added to the offset).
+One CTA only. Source: Triton, `LinearLayoutConversions.cpp` and `TritonGPUAttrDefs.td`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ class Encoding:
         return _linear(self, tuple(int(n) for n in (self.logical_shape if shape is None else shape)))
 
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
-        """As `LinearLayout.evaluate`; without a shape of its own, `shape` is the tile that the encoding is used on."""
+        """As `LinearLayout.evaluate`; without a shape of its own, `shape` is the tile that the encoding is
+        used on.
+        """
         base = self.linear(shape if self.tile is None and shape is not None else None)
         found = base.evaluate(*coords, shape=shape)
         if self.kind == "padded_shared":
@@ -164,7 +166,9 @@ def _integer(value: Value, what: str) -> int:
 
 
 class _Builder:
-    """Bases collected the way Triton multiplies layouts: each factor goes on top of what a dimension has already."""
+    """Bases collected the way Triton multiplies layouts: each factor goes on top of what a dimension has
+    already.
+    """
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
@@ -188,7 +192,9 @@ class _Builder:
         self.bases.setdefault(name, []).extend([[0] * self.rank] * (count.bit_length() - 1))
 
     def on_shape(self, shape: Sequence[int], order: Sequence[int], extend: str) -> LinearLayout:
-        """Grown to a shape by more places of `extend`, minor dimension first, or cut (what lies outside repeats)."""
+        """Grown to a shape by more places of `extend`, minor dimension first, or cut (what lies outside
+        repeats).
+        """
         for dim in order:
             if self.reach[dim] < shape[dim]:
                 self.identity(extend, shape[dim] // self.reach[dim], dim)

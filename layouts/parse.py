@@ -21,7 +21,8 @@ _TLA_MARK = re.compile(r"(?<![\w])_\d+|\borigin\b")
 def notation_of(text: str) -> str:
     """The notation that a text is in: "tirx", "tla", "cute" or "linear".
 
-    A `shape:stride` text is CuTe unless it has compile-time leaves (`_16`), an origin or a tag, which mean TLA.
+    A `shape:stride` text is CuTe unless it has compile-time leaves (`_16`), an origin or a tag, which mean
+    TLA.
 
     >>> notation_of("(8,64):(64,1)"), notation_of("(_8, 64):(64, _1)"), notation_of("zN(100, 100, f16)")
     ('cute', 'tla', 'tla')
@@ -48,7 +49,8 @@ def notation_of(text: str) -> str:
 def parse(text: str, notation: str | None = None) -> Layout:
     """A layout from its text, in any of the four notations; `notation` forces one.
 
-    LayoutError carries the position, and its `caret()` shows it. `parse(str(layout)) == layout` for every layout.
+    LayoutError carries the position, and its `caret()` shows it. `parse(str(layout)) == layout` for every
+    layout.
 
     >>> parse("S[(8, 64) : (64, 1)]").notation, parse("(8,64):(64,1)").notation
     ('tirx', 'cute')

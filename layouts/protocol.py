@@ -1,9 +1,9 @@
 """What every layout is, whatever the notation it was written in: one protocol, one error.
 
-A layout is a value: frozen, hashable, equal to another when it is written the same, and printed in the notation that
-it came from. It answers one question for whole arrays at once: *where does this logical element live?* The answer
-is a mapping from a named physical axis (`m` for linear memory, `laneid`, `warpid`, `TLane`, `TCol`, ...) to an
-integer array.
+A layout is a value: frozen, hashable, equal to another when it is written the same, and printed in the
+notation that it came from. It answers one question for whole arrays at once: *where does this logical element
+live?* The answer is a mapping from a named physical axis (`m` for linear memory, `laneid`, `warpid`, `TLane`,
+`TCol`, ...) to an integer array.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class LayoutError(ValueError):
 class Layout(Protocol):
     """The protocol that all notations share.
 
-    Shapes: coordinates are integer arrays that broadcast against each other, one a logical dimension; every array of
-    the answer has their common shape. Units: elements on memory axes (`m`, `TCol`), indices on thread axes.
+    Shapes: coordinates are integer arrays that broadcast against each other, one a logical dimension; every
+    array of the answer has their common shape. Units: elements on memory axes (`m`, `TCol`), indices on
+    thread axes.
     """
 
     @property
@@ -79,11 +80,15 @@ class Layout(Protocol):
         ...
 
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
-        """Physical coordinates of logical elements, axis by axis; `shape=` reads the coordinates in that shape."""
+        """Physical coordinates of logical elements, axis by axis; `shape=` reads the coordinates in that
+        shape.
+        """
         ...
 
     def replicas(self) -> dict[str, IntArray]:
-        """Offsets of the copies of every element by axis, each of shape `(copies,)`; `{}` when there is one copy."""
+        """Offsets of the copies of every element by axis, each of shape `(copies,)`; `{}` when there is one
+        copy.
+        """
         ...
 
 

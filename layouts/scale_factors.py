@@ -1,7 +1,8 @@
 """Layouts of block scale factors for block-scaled tensor-core products, in TMEM and in shared memory.
 
-The atom is S[(32, k):(1@TLane, 1@TCol)] + R[4:32@TLane]: k scale factors a row and MMA step, seen by all four windows of 32
-lanes. Units: elements (8-bit factors: four share a 32-bit column). Source: the TIRx CUDA backend's constructors.
+The atom is S[(32, k):(1@TLane, 1@TCol)] + R[4:32@TLane]: k scale factors a row and MMA step, seen by all four
+windows of 32 lanes. Units: elements (8-bit factors: four share a 32-bit column). Source: the TIRx CUDA
+backend's constructors.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ def sf_tmem_layout(
 ) -> TileLayout:
     """Scale factors of `rows` rows and SF_K factors a row in TMEM.
 
-    Followed from the reference: rows is divided by 32 and rounded down; pipeline stages lie 4*(rows/32) columns apart
-    whatever SF_K is, so that they overlap when SF_K > 4; with 32 rows the reuse and pipeline iters land on TLane.
-    LayoutError when SF_K is not a multiple of sf_per_mma.
+    Followed from the reference: rows is divided by 32 and rounded down; pipeline stages lie 4*(rows/32)
+    columns apart whatever SF_K is, so that they overlap when SF_K > 4; with 32 rows the reuse and pipeline
+    iters land on TLane. LayoutError when SF_K is not a multiple of sf_per_mma.
 
     >>> print(sf_tmem_layout(128, 4, 4))
     S[(4,32,4):(4@TCol,1@TLane,1@TCol)] + R[4:32@TLane]

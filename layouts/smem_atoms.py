@@ -1,7 +1,7 @@
 """Shared-memory layouts that tensor-core descriptors understand: swizzle atoms and tiles of them.
 
-An atom is 8 rows of 32, 64 or 128 bytes under the swizzle of that width. Source: the TIRx CUDA backend's `mma_*`
-constructors and the PTX ISA's descriptor layouts.
+An atom is 8 rows of 32, 64 or 128 bytes under the swizzle of that width. Source: the TIRx CUDA backend's
+`mma_*` constructors and the PTX ISA's descriptor layouts.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def mma_shared_layout(dtype: str, mode: str | int, shape: Sequence[int]) -> AnyT
         dtype: element type; mode: "none", "32B", "64B", "128B" (or 0 to 3).
         shape: (..., rows, columns), two dimensions at least.
 
-    Without a swizzle, 16-byte column blocks of all rows follow each other, or plain row-major when the columns are not a
-    multiple of 16 bytes. LayoutError when rows or columns are smaller than the atom; a larger count that is not a
-    multiple is cut down, as in the reference.
+    Without a swizzle, 16-byte column blocks of all rows follow each other, or plain row-major when the
+    columns are not a multiple of 16 bytes. LayoutError when rows or columns are smaller than the atom; a
+    larger count that is not a multiple is cut down, as in the reference.
 
     >>> print(mma_shared_layout("f16", "128B", (64, 128)))
     ComposeLayout(3, 3, 3, S[(64,2,64):(64,4096,1)])

@@ -1,8 +1,8 @@
 """The shared-memory swizzles of TMA and wgmma descriptors by name, for any element type and notation.
 
-A mode XORs the 16-byte chunk number within a row of 32, 64 or 128 bytes with the row number: B = 1, 2 or 3 bits over
-chunks of 16 bytes, taken from S = 3 chunk-number bits higher. In elements of b bits M = log2(128/b).
-Source: CUDA driver API (CU_TENSOR_MAP_SWIZZLE_*) and PTX ISA, swizzling modes.
+A mode XORs the 16-byte chunk number within a row of 32, 64 or 128 bytes with the row number: B = 1, 2 or 3
+bits over chunks of 16 bytes, taken from S = 3 chunk-number bits higher. In elements of b bits M =
+log2(128/b). Source: CUDA driver API (CU_TENSOR_MAP_SWIZZLE_*) and PTX ISA, swizzling modes.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def with_swizzle(layout: Layout, mode: str, dtype: str) -> Layout:
         mode: "none", "32B", "64B" or "128B".
         dtype: element type; the swizzle is expressed in elements of it.
 
-    Raises LayoutError when the layout is swizzled already, is not linear memory, has replicas in it, or is not a whole
-    number of swizzle rows (the XOR would leave the tile).
+    Raises LayoutError when the layout is swizzled already, is not linear memory, has replicas in it, or is
+    not a whole number of swizzle rows (the XOR would leave the tile).
 
     >>> from bankbench.layouts import parse
     >>> with_swizzle(parse("S[(8,64):(64,1)]"), "128B", "f16").evaluate(1, 0)["m"]

@@ -1,11 +1,12 @@
 """TIRx layouts: `TileLayout`, an affine placement on named axes, and `ComposeLayout`, a swizzle over one.
 
-A `TileLayout` is a list of shard iters (extent, stride, axis), a list of replica iters and an offset by axis. A logical
-index is split over the shard extents, last extent fastest (row-major); every component times its stride goes to its
-axis. Replica iters place copies that the index does not select.
+A `TileLayout` is a list of shard iters (extent, stride, axis), a list of replica iters and an offset by axis.
+A logical index is split over the shard extents, last extent fastest (row-major); every component times its
+stride goes to its axis. Replica iters place copies that the index does not select.
 
-Source of the rules: the layout page of the TIRx documentation and the behaviour of the released implementation
-(apache-tvm 0.27); where the two differ the implementation is followed and the docstring says so.
+Source of the rules: the layout page of the TIRx documentation and the behaviour of the released
+implementation (apache-tvm 0.27); where the two differ the implementation is followed and the docstring says
+so.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arrays import as_coordinates, cartesian_sums, flatten_row_major, split_row_major, sum_terms
+from ._arrays import (
+    add_replicas,
+    as_coordinates,
+    cartesian_sums,
+    flatten_row_major,
+    split_row_major,
+    sum_terms,
+)
 from .protocol import ArrayLike, IntArray, LayoutError
 from .tirx_axes import Axis, is_memory, scope_of
 
@@ -150,7 +158,9 @@ class TileLayout:
         return total + sum((i.extent - 1) * i.stride for i in self.shard + self.replica if i.axis in chosen)
 
     def get_scope(self) -> tuple[str, str] | None:
-        """(narrowest subscope, outer scope) of the thread axes, None without a shard iter on one; see `scope_of`."""
+        """(narrowest subscope, outer scope) of the thread axes, None without a shard iter on one; see
+        `scope_of`.
+        """
         others = [item.axis for item in self.replica] + [axis for axis, _ in self.offset_terms]
         return scope_of([item.axis for item in self.shard], others)
 
@@ -162,11 +172,12 @@ class TileLayout:
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """Base physical coordinates by axis (replicas not applied), for arrays of coordinates at once.
 
-        Three forms: one coordinate and no `shape` is a flat index, split over the shard extents with the first
-        component unbounded; as many coordinates as shard iters are the components; with `shape` (one coordinate a
-        dimension) the shard is regrouped by the shape and each coordinate split in its group, or, where it cannot be
-        regrouped, the coordinates are flattened row-major and split. Inside the range all forms agree; no range is
-        checked. Unlike the reference, an axis fed by unit iters only is always in the answer, as 0.
+        Three forms: one coordinate and no `shape` is a flat index, split over the shard extents with the
+        first component unbounded; as many coordinates as shard iters are the components; with `shape` (one
+        coordinate a dimension) the shard is regrouped by the shape and each coordinate split in its group,
+        or, where it cannot be regrouped, the coordinates are flattened row-major and split. Inside the range
+        all forms agree; no range is checked. Unlike the reference, an axis fed by unit iters only is always
+        in the answer, as 0.
         """
         arrays = as_coordinates(coords)
         if shape is not None:
@@ -231,7 +242,9 @@ class TileLayout:
         return {axis: int(value) for axis, value in self.evaluate(*coord, shape=shape).items()}
 
     def replicas(self) -> dict[str, IntArray]:
-        """Offsets of all copies by axis, each of shape (copies,), first replica iter slowest; {} without replica."""
+        """Offsets of all copies by axis, each of shape (copies,), first replica iter slowest; {} without
+        replica.
+        """
         if not self.replica:
             return {}
         names = dict.fromkeys(item.axis for item in self.replica)
@@ -264,9 +277,9 @@ class TileLayout:
 class ComposeLayout:
     """A shared-memory swizzle over a tile that produces only axis `m`.
 
-    `per_element` = M low address bits stay, `swizzle_len` = B bits are changed, by the B bits that stand `atom_len` = S
-    higher. With q = address div 2^M: q xor ((q >> S) mod 2^B) when `swizzle_inner`, else the low B bits of q are
-    put over bits [S, S+B). Units: elements. Needs M, B >= 0 and S >= B.
+    `per_element` = M low address bits stay, `swizzle_len` = B bits are changed, by the B bits that stand
+    `atom_len` = S higher. With q = address div 2^M: q xor ((q >> S) mod 2^B) when `swizzle_inner`, else the
+    low B bits of q are put over bits [S, S+B). Units: elements. Needs M, B >= 0 and S >= B.
 
     >>> from bankbench.layouts import parse
     >>> layout = parse("ComposeLayout(3, 3, 3, S[(8,64):(64,1)])")
@@ -372,16 +385,6 @@ class ComposeLayout:
         from .tirx_text import print_compose_script
 
         return print_compose_script(self)
-
-
-def add_replicas(values: Mapping[str, IntArray], copies: Mapping[str, IntArray]) -> dict[str, IntArray]:
-    """Base coordinates plus copies: every array gets a new first dimension of length (copies,)."""
-    count = next((array.size for array in copies.values()), 1)
-    found: dict[str, IntArray] = {}
-    for axis, base in values.items():
-        shift = copies.get(axis, np.zeros(count, np.int64))
-        found[axis] = base[None] + shift.reshape(-1, *([1] * base.ndim))
-    return found
 
 
 def _axis_name(axis: object) -> str:

@@ -1,8 +1,8 @@
 """The named axes of TIRx, their classes, and the scope that a set of thread axes spans.
 
-Eighteen names are registered. A *thread* axis numbers sub-scopes inside one scope (`laneid`: the threads of a warp);
-a *memory* axis counts storage units. Any other name may be used for construction and evaluation, as in the reference
-implementation, but has no class: whatever asks for one is refused.
+Eighteen names are registered. A *thread* axis numbers sub-scopes inside one scope (`laneid`: the threads of a
+warp); a *memory* axis counts storage units. Any other name may be used for construction and evaluation, as in
+the reference implementation, but has no class: whatever asks for one is refused.
 """
 
 from __future__ import annotations
@@ -96,11 +96,13 @@ def scope_of(shard: Iterable[str], others: Iterable[str]) -> tuple[str, str] | N
     """(narrowest subscope, outer scope) that the thread axes of a layout span, None when no shard axis is a thread.
 
     Args:
-        shard: axes of the shard iters; others: axes of replicas and offsets, counted once a shard axis is a thread.
+        shard: axes of the shard iters; others: axes of replicas and offsets, counted once a shard axis is a
+        thread.
 
-    Every thread axis is an edge subscope -> scope; from the narrowest subscope the edges must form one chain that
-    uses all of them. LayoutError when they do not, when they run in a circle (the reference implementation does not
-    return then: `bx` numbers CTAs under the scope "thread"), or when an axis is unregistered.
+    Every thread axis is an edge subscope -> scope; from the narrowest subscope the edges must form one chain
+    that uses all of them. LayoutError when they do not, when they run in a circle (the reference
+    implementation does not return then: `bx` numbers CTAs under the scope "thread"), or when an axis is
+    unregistered.
 
     >>> scope_of(["laneid", "m"], ["warpid"])
     ('thread', 'cta')

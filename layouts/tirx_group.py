@@ -14,8 +14,9 @@ from .tirx import Iter, TileLayout
 def try_group(shard: Sequence[Iter], shape: Sequence[int]) -> tuple[tuple[Iter, ...], tuple[int, ...]] | None:
     """Shard iters split at the boundaries of `shape`, with separators; None where it cannot be done.
 
-    Greedy, left to right: iters are collected until the running product can be cut at the next shape entry, and the
-    iter under the cut is split if the cut divides it. Unit iters vanish unless a shape entry of 1 makes one.
+    Greedy, left to right: iters are collected until the running product can be cut at the next shape entry,
+    and the iter under the cut is split if the cut divides it. Unit iters vanish unless a shape entry of 1
+    makes one.
 
     >>> try_group([Iter(24, 1, "m")], (4, 6))
     ((T.Iter(4, 6, "m"), T.Iter(6, 1, "m")), (0, 1, 2))
@@ -44,8 +45,8 @@ def try_group(shard: Sequence[Iter], shape: Sequence[int]) -> tuple[tuple[Iter, 
 def group(layout: TileLayout, shape: Sequence[int]) -> tuple[TileLayout, tuple[int, ...]]:
     """The layout with its shard cut at the boundaries of `shape`; dimension d is shard[seps[d]:seps[d+1]].
 
-    Replica and offset are kept, nothing is canonicalized. LayoutError where it is impossible, (6, 4) by (4, 6) for
-    example: the cut after 4 would go through the 6.
+    Replica and offset are kept, nothing is canonicalized. LayoutError where it is impossible, (6, 4) by (4,
+    6) for example: the cut after 4 would go through the 6.
     """
     sizes = tuple(int(n) for n in shape)
     found = try_group(layout.shard, sizes)
@@ -61,8 +62,9 @@ def group_many(
 ) -> tuple[TileLayout, tuple[tuple[int, ...], ...]]:
     """The smallest refinement of the shard that every one of `shapes` can be read from, one separator list a shape.
 
-    Boundaries are the cumulative products (from the inner end) of the shard and of all shapes, repeated values as often
-    as the shape that repeats them most; each must divide the next. LayoutError otherwise, or when sizes differ.
+    Boundaries are the cumulative products (from the inner end) of the shard and of all shapes, repeated
+    values as often as the shape that repeats them most; each must divide the next. LayoutError otherwise, or
+    when sizes differ.
     """
     sizes = [tuple(int(n) for n in shape) for shape in shapes]
     if not sizes or not all(sizes):
@@ -86,7 +88,9 @@ def group_many(
 
 
 def _refine(shard: Sequence[Iter], own: Sequence[int], merged: Sequence[int]) -> list[Iter]:
-    """Every iter cut at the boundaries inside it and at its outer end, where a repeated one makes a unit iter."""
+    """Every iter cut at the boundaries inside it and at its outer end, where a repeated one makes a unit
+    iter.
+    """
     extra = Counter(merged) - Counter(own)
     found: list[Iter] = []
     for at, (item, high, low) in enumerate(zip(shard, own[::-1], own[-2::-1], strict=False)):
@@ -105,7 +109,9 @@ def _boundaries(extents: Sequence[int]) -> list[int]:
 
 
 def _places(shape: Sequence[int], ends: Sequence[int]) -> tuple[int, ...]:
-    """Index into the refined extents after each dimension of a shape; the last dimension takes all that is left."""
+    """Index into the refined extents after each dimension of a shape; the last dimension takes all that is
+    left.
+    """
     found = [0]
     for value in _boundaries(shape)[-2:0:-1]:
         found.append(ends.index(value, found[-1] + 1))

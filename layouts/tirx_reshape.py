@@ -1,4 +1,6 @@
-"""Smaller operations on TIRx layouts: permutations, packing of narrow elements, broadcast, storage part, Trainium."""
+"""Smaller operations on TIRx layouts: permutations, packing of narrow elements, broadcast, storage part,
+Trainium.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ PSUM_ELEMENTS = 512
 
 
 def permute_dims(layout: TileLayout, perm: Sequence[int]) -> TileLayout:
-    """Shard iters picked by index. Only the length is checked, as in the reference: duplicates and negatives pass."""
+    """Shard iters picked by index. Only the length is checked, as in the reference: duplicates and negatives
+    pass.
+    """
     if len(perm) != len(layout.shard):
         raise LayoutError(
             f"a permutation of {len(layout.shard)} iters is needed, {list(perm)} has {len(perm)}"
@@ -30,7 +34,9 @@ def permute_dims(layout: TileLayout, perm: Sequence[int]) -> TileLayout:
 
 
 def permute_by_groups(layout: TileLayout, seps: Sequence[int], perm: Sequence[int]) -> TileLayout:
-    """Groups shard[seps[g]:seps[g+1]] in the order of `perm`; LayoutError when perm is not a permutation of them."""
+    """Groups shard[seps[g]:seps[g+1]] in the order of `perm`; LayoutError when perm is not a permutation of
+    them.
+    """
     if sorted(perm) != list(range(len(seps) - 1)):
         raise LayoutError(f"{list(perm)} is not a permutation of {len(seps) - 1} groups")
     return permute_dims(layout, [i for g in perm for i in range(seps[g], seps[g + 1])])
@@ -116,8 +122,8 @@ def storage(layout: TileLayout | ComposeLayout) -> TileLayout | ComposeLayout:
 def trainium(annotation: str, shape: Sequence[int], is_psum: bool = False) -> TileLayout:
     """A Trainium layout by one letter a dimension: P dimensions compact on partitions, F compact on the free axis.
 
-    A single P dimension is at most 128 or a multiple of it; the excess becomes the outermost F iter. Several P
-    dimensions have a product of at most 128. `is_psum` spreads F over the banks.
+    A single P dimension is at most 128 or a multiple of it; the excess becomes the outermost F iter. Several
+    P dimensions have a product of at most 128. `is_psum` spreads F over the banks.
 
     >>> print(trainium("PF", (128, 64)))
     S[(128,64):(1@P,1@F)]

@@ -18,9 +18,9 @@ def slice_layout(
 ) -> AnyTirx | None:
     """The layout of region [(begin, end), ...] of a tile read in `shape`; None where it is not affine.
 
-    The base offset is kept and the region's added; replicas are kept; the result is not canonicalized. A group that is
-    one iter is not range-checked, as in the reference. LayoutError when ranks differ or the layout cannot be
-    regrouped by `shape`.
+    The base offset is kept and the region's added; replicas are kept; the result is not canonicalized. A
+    group that is one iter is not range-checked, as in the reference. LayoutError when ranks differ or the
+    layout cannot be regrouped by `shape`.
 
     >>> from bankbench.layouts import parse
     >>> print(slice_layout(parse("S[(4,6):(6,1)]"), (4, 6), [(1, 3), (2, 5)]))

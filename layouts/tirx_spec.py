@@ -1,8 +1,9 @@
 """The TIRx notation as Python: `S[(8, 64) : (64, 1)] + R[2 : 4@warpid] + 5@warpid`.
 
-`S` and `R` are subscripted with extents, or with extents : strides; `value @ axis` names the axis of a stride or offset,
-a bare value means axis `m`. Sums keep the left shard and the right replica, and add offsets axis by axis. As in
-the reference, lists that differ in length are cut to the shorter one here; `parse` refuses such a text.
+`S` and `R` are subscripted with extents, or with extents : strides; `value @ axis` names the axis of a stride
+or offset, a bare value means axis `m`. Sums keep the left shard and the right replica, and add offsets axis
+by axis. As in the reference, lists that differ in length are cut to the shorter one here; `parse` refuses
+such a text.
 """
 
 from __future__ import annotations

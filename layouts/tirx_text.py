@@ -5,8 +5,8 @@
     offset   := stride                      stride := integer ['@' axis] | 'name' | (integer, 'name')
     compose  := [T.]ComposeLayout(M, B, S, tile [, swizzle_inner=False])     (or by keyword)
 
-An axis is a registered name, `Axis.name`, a quoted name or `Axis.get('name')`; the last two also take names that are not
-registered.
+An axis is a registered name, `Axis.name`, a quoted name or `Axis.get('name')`; the last two also take names
+that are not registered.
 """
 
 from __future__ import annotations

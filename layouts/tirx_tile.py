@@ -28,10 +28,10 @@ def tile(
 ) -> AnyTirx:
     """Copies of `inner`, placed by `outer`: dimension d holds outer's block d, then inner's block d.
 
-    Strides of outer are multiplied by inner's span on the same axis, where inner has a shard iter on it. Replicas are
-    inner's, then outer's (not scaled); offsets add (outer's not scaled); the result is canonical. A swizzled inner
-    keeps its swizzle, and a bare one stands for product(inner_shape) elements in a row.
-    LayoutError when ranks differ or a layout cannot be regrouped by its shape.
+    Strides of outer are multiplied by inner's span on the same axis, where inner has a shard iter on it.
+    Replicas are inner's, then outer's (not scaled); offsets add (outer's not scaled); the result is
+    canonical. A swizzled inner keeps its swizzle, and a bare one stands for product(inner_shape) elements in
+    a row. LayoutError when ranks differ or a layout cannot be regrouped by its shape.
 
     >>> from bankbench.layouts import parse
     >>> print(tile(parse("S[(2,2):(2,1)]"), parse("S[(3,4):(4,1)]"), (3, 4), (2, 2)))

@@ -1,8 +1,8 @@
 """TLA layouts (CATLASS): shape, stride and originShape as nested integer tuples, and where a coordinate lies.
 
-Units: elements, never bytes. The shape says how a coordinate is taken apart, the stride how far each part moves, the
-origin which extent of it is valid data; the origin never enters an offset. Source of the rules: the TLA document and
-the public CATLASS headers, which are followed where the two differ.
+Units: elements, never bytes. The shape says how a coordinate is taken apart, the stride how far each part
+moves, the origin which extent of it is valid data; the origin never enters an offset. Source of the rules:
+the TLA document and the public CATLASS headers, which are followed where the two differ.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ UINT32 = 1 << 32
 class TlaLayout:
     """A TLA layout; leave the origin out to have it derived (one product a top-level mode, at run time).
 
-    Shape and stride may be tuples or plain integers, their leaves integers or `Static`; ranks are compared when the
-    layout is used, not when it is made, as in the headers.
+    Shape and stride may be tuples or plain integers, their leaves integers or `Static`; ranks are compared
+    when the layout is used, not when it is made, as in the headers.
 
     >>> layout = TlaLayout(((4, 2), (4, 3)), ((4, 16), (1, 32)))
     >>> layout.offset((1, 5)), layout.origin
@@ -91,7 +91,9 @@ class TlaLayout:
         return size(self.shape)
 
     def cosize(self) -> int:
-        """Largest offset of a coordinate inside the shape, plus 1: the elements that the layout needs in memory."""
+        """Largest offset of a coordinate inside the shape, plus 1: the elements that the layout needs in
+        memory.
+        """
         pairs = zip(integers(self.shape), integers(self.stride), strict=True)
         return 1 + sum(max(0, (extent - 1) * step) for extent, step in pairs) if self.size() else 0
 
@@ -102,9 +104,10 @@ class TlaLayout:
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """Element offsets `{"m": array}`, one coordinate array a top-level mode, or a single linear coordinate.
 
-        A linear coordinate runs through the first mode fastest (colexicographic). With `shape` of the layout's own rank
-        the coordinates are per mode; another shape is read as a linear coordinate, first dimension fastest. No range is
-        checked: what lies outside extrapolates along the outermost sub-mode, as in the headers.
+        A linear coordinate runs through the first mode fastest (colexicographic). With `shape` of the
+        layout's own rank the coordinates are per mode; another shape is read as a linear coordinate, first
+        dimension fastest. No range is checked: what lies outside extrapolates along the outermost sub-mode,
+        as in the headers.
         """
         arrays = as_coordinates(coords)
         shapes, strides = modes(self.shape), modes(self.stride)
@@ -130,7 +133,9 @@ class TlaLayout:
         return {}
 
     def pair(self) -> str:
-        """The reference's documentation form, without the origin: `((_16, 2), (_16, 3)):((16, 256), (1, 512))`."""
+        """The reference's documentation form, without the origin: `((_16, 2), (_16, 3)):((16, 256), (1,
+        512))`.
+        """
         return f"{show(self.shape)}:{show(self.stride)}"
 
     def __str__(self) -> str:
@@ -144,10 +149,10 @@ def crd2offset(coord: IntTuple, shape: IntTuple, stride: IntTuple, unsigned32: b
     """Element offset of one coordinate, by the recursion of the headers.
 
     A tuple coordinate meets a tuple shape of the same rank mode by mode; an integer meets a tuple shape by
-    splitting, first mode fastest, the last one without a modulo; integers multiply. LayoutError for differing ranks or
-    a tuple against an integer. With `unsigned32` the arithmetic is that of C++ for 32-bit unsigned coordinates and
-    strides of at most 32 bits: every product and sum wraps modulo 2^32 (strides of the tag constructors are 64-bit
-    and do not).
+    splitting, first mode fastest, the last one without a modulo; integers multiply. LayoutError for differing
+    ranks or a tuple against an integer. With `unsigned32` the arithmetic is that of C++ for 32-bit unsigned
+    coordinates and strides of at most 32 bits: every product and sum wraps modulo 2^32 (strides of the tag
+    constructors are 64-bit and do not).
 
     >>> crd2offset((1, 5), ((4, 2), (4, 3)), ((4, 16), (1, 32)))
     37

@@ -1,8 +1,9 @@
 """The older layout tag objects (`Catlass::layout::*`): flat shapes (inner rows, row blocks, inner columns, blocks).
 
-They answer offsets, capacities and tiles like the newer layouts, with differences that are followed here: zZ and nN give
-only the base of the fractal; Weight4BitnZ has C0 = 16 in fractals of 512 elements; NC1HWC0 and CI1KHKWCOCI0 compute
-strides in 32 bits; padding tags rebuild their strides from the tile. Source: `catlass/layout/*.hpp`.
+They answer offsets, capacities and tiles like the newer layouts, with differences that are followed here: zZ
+and nN give only the base of the fractal; Weight4BitnZ has C0 = 16 in fractals of 512 elements; NC1HWC0 and
+CI1KHKWCOCI0 compute strides in 32 bits; padding tags rebuild their strides from the tile. Source:
+`catlass/layout/*.hpp`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class LegacyTag:
         return None
 
     def offset(self, coord: Sequence[int]) -> int:
-        """Element offset of a coordinate, by the object's own rule; LayoutError for a coordinate of wrong length."""
+        """Element offset of a coordinate, by the object's own rule; LayoutError for a coordinate of wrong
+        length.
+        """
         s = self.stride
         c = tuple(int(n) for n in coord)
         if self.tag in {"NDC1HWC0", "KDC1KHKWN1N0C0"}:
@@ -139,8 +142,8 @@ def vector_tag(size: int) -> LegacyTag:
 def in_ub_tag(tag: str, rows: int | None, cols: int, dtype: str | int) -> LegacyTag:
     """`MakeLayoutInUb<Element>`: RowMajor with rows of whole 32 bytes; VectorLayout of size 1 or 0.
 
-    The latter compares where a round-up is evidently meant (size is 1 if 32 bytes hold more elements, else 0), as in
-    the headers.
+    The latter compares where a round-up is evidently meant (size is 1 if 32 bytes hold more elements, else
+    0), as in the headers.
     """
     c0 = 256 // element_bits(dtype)
     if tag == "VectorLayout":
@@ -189,7 +192,9 @@ _CONV: dict[str, tuple[int, Callable[[str, tuple[int, ...]], LegacyTag]]] = {
 
 
 def conv_tag(tag: str, args: Sequence[int]) -> LegacyTag:
-    """A convolution tag of its sizes, in the order of its name; K D C1 KH KW count as one size in the last one."""
+    """A convolution tag of its sizes, in the order of its name; K D C1 KH KW count as one size in the last
+    one.
+    """
     if tag not in _CONV:
         raise LayoutError(f"{tag} is not a convolution tag; known are {', '.join(_CONV)}")
     rank, make = _CONV[tag]
@@ -201,7 +206,8 @@ def conv_tag(tag: str, args: Sequence[int]) -> LegacyTag:
 def from_legacy(tag: LegacyTag) -> TlaLayout:
     """The TLA layout of a tag object, `MakeLayoutFromTag`: inner sizes become run-time.
 
-    RowMajor, ColumnMajor (which keep a compile-time 1), VectorLayout (whose 1 is run-time), zN, nZ and L0C only.
+    RowMajor, ColumnMajor (which keep a compile-time 1), VectorLayout (whose 1 is run-time), zN, nZ and L0C
+    only.
 
     >>> print(from_legacy(legacy_tag("zN", 16, 16, "f16")))
     ((16, 1), (16, 1)):((16, 256), (1, 256)) origin (16, 16)

@@ -1,6 +1,7 @@
 """Questions on the *type* of a TLA layout: run-time leaves read as 0, so only compile-time values can match.
 
-Source: `tla::detail::is*` of the CATLASS headers. An L0C layout satisfies `is_zn` for 16-bit elements, as there.
+Source: `tla::detail::is*` of the CATLASS headers. An L0C layout satisfies `is_zn` for 16-bit elements, as
+there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from .tla_tags import element_bits
 
 
 def _constant(value: IntTuple, *path: int) -> int:
-    """The compile-time value at a path; a run-time leaf reads as 0, a tuple where a number is asked is an error."""
+    """The compile-time value at a path; a run-time leaf reads as 0, a tuple where a number is asked is an
+    error.
+    """
     found = get(value, *path)
     if isinstance(found, tuple):
         raise LayoutError("expected a number in the layout, found a tuple")
@@ -114,7 +117,8 @@ def is_mx_scale(layout: TlaLayout, dtype: str, form: str, operand: str = "") -> 
     """Whether a layout has the form of scale factors (arch 3510, e8m0 elements): by ranks, not by sizes.
 
     Args:
-        form: "RowMajor", "ColumnMajor" (with operand "A" or "B"), "zZ" or "nN" (these two are not told apart).
+        form: "RowMajor", "ColumnMajor" (with operand "A" or "B"), "zZ" or "nN" (these two are not told
+        apart).
     """
     if "e8m0" not in dtype or not _nested(layout):
         return False

@@ -56,7 +56,9 @@ def feature_map_layout(dtype: str, batch: Leaf, c1: Leaf, h: Leaf, w: Leaf) -> T
 
 
 def filter_layout(dtype: str, c1: Leaf, kh: Leaf, kw: Leaf, cout: Leaf, position: str = "GM") -> TlaLayout:
-    """A filter (c1, kh, kw, cout, C0), packed; in L1 cout is rounded up to 16, and so is the origin, as in the headers."""
+    """A filter (c1, kh, kw, cout, C0), packed; in L1 cout is rounded up to 16, and so is the origin, as in
+    the headers.
+    """
     channels = round_up(cout, 16) if position == "L1" else cout
     return _packed((c1, kh, kw, channels), 32 // dtype_bytes(dtype))
 

@@ -1,8 +1,9 @@
 """The layout tags of TLA: RowMajor, zN, nZ, ... as layouts, by rows, columns and element width.
 
-b is the element width in bits, C0 = 256/b the elements in 32 bytes, F = 4096/b the elements of a 512-byte fractal. First
-letter: order inside a fractal (z row-major, n column-major); second: order of the fractals. Source: the CATLASS headers
-(`MakeLayout<Element, Tag>`); every inner size and stride is compile-time, what is computed from the size is run-time.
+b is the element width in bits, C0 = 256/b the elements in 32 bytes, F = 4096/b the elements of a 512-byte
+fractal. First letter: order inside a fractal (z row-major, n column-major); second: order of the fractals.
+Source: the CATLASS headers (`MakeLayout<Element, Tag>`); every inner size and stride is compile-time, what is
+computed from the size is run-time.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ def from_tag(tag: str, rows: Leaf, cols: Leaf, dtype: str | int, arch: int = 220
         dtype: element type by name, or its width in bits.
         arch: 2201 (A2) or 3510 (950): on the latter 4-bit row strides are rounded up to whole bytes.
 
-    Oddities of the headers that are followed: VectorLayout drops the rows; L0C has 16 x 16 fractals whatever the
-    element; the origin is (rows, cols) as passed; nN and the padding and convolution tags are refused here.
+    Oddities of the headers that are followed: VectorLayout drops the rows; L0C has 16 x 16 fractals whatever
+    the element; the origin is (rows, cols) as passed; nN and the padding and convolution tags are refused
+    here.
 
     >>> print(from_tag("zN", 100, 100, "f16"))
     ((_16, 7), (_16, 7)):((_16, _256), (_1, 1792)) origin (100, 100)

@@ -1,8 +1,8 @@
 """Layouts of Blackwell's tensor memory and of the register fragments that move in and out of it.
 
-TMEM is 128 lanes (`TLane`) by columns (`TCol`, counted in buffer elements); a warpgroup's registers are seen as
-`tid_in_wg` or (`wid_in_wg`, `laneid`) and `m`. Source: the TIRx constructors of the same names, which encode the tcgen05
-chapter of the PTX ISA.
+TMEM is 128 lanes (`TLane`) by columns (`TCol`, counted in buffer elements); a warpgroup's registers are seen
+as `tid_in_wg` or (`wid_in_wg`, `laneid`) and `m`. Source: the TIRx constructors of the same names, which
+encode the tcgen05 chapter of the PTX ISA.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _ROWS = {"A": 128, "D": 128, "B": 64, "E": 64, "C": 64, "F": 64, "G": 32}
 def tmem_datapath_layout(datapath: str, rows: int, cols: int, sub_slab: int = 0) -> TileLayout:
     """Where an accumulator of rows x cols lies in TMEM, by the letter of the datapath that wrote it.
 
-    A: M 256 pair, B: M 128 pair dense, C: M 128 pair sparse, D: M 128 single, E: M 64 `.ws`, F: M 64 single, G: M 32
-    `.ws`. C and F use 16 of every 32 lanes, the second half of them with sub_slab 1. Columns are not bounded.
+    A: M 256 pair, B: M 128 pair dense, C: M 128 pair sparse, D: M 128 single, E: M 64 `.ws`, F: M 64 single,
+    G: M 32 `.ws`. C and F use 16 of every 32 lanes, the second half of them with sub_slab 1. Columns are not
+    bounded.
 
     >>> print(tmem_datapath_layout("F", 64, 128))
     S[(4,16,128):(32@TLane,1@TLane,1@TCol)]
@@ -81,9 +82,9 @@ def tmem_mma_operand_layout(
 ) -> TileLayout:
     """Where operand "D" (accumulator) or "A" of a tcgen05.mma lies in TMEM; canonical form.
 
-    Rows are M/cta_group. D is (m, N), for the two-lane-window datapaths B and E also (2, m, n), (m, 2, n), (m, s, 2, n) or
-    (m, N) with group=(s, 2, n). A is (m, K), on B copied to both lane windows or given as (2, m, K), on E only the
-    latter. `dtype` does not matter (columns count elements).
+    Rows are M/cta_group. D is (m, N), for the two-lane-window datapaths B and E also (2, m, n), (m, 2, n),
+    (m, s, 2, n) or (m, N) with group=(s, 2, n). A is (m, K), on B copied to both lane windows or given as (2,
+    m, K), on E only the latter. `dtype` does not matter (columns count elements).
 
     >>> print(tmem_mma_operand_layout("A", (64, 32), "f16", M=128, cta_group=2))
     S[(64,32):(1@TLane,1@TCol)] + R[2:64@TLane]
@@ -145,7 +146,8 @@ def tcgen05_atom_layout(instr_shape: str, tensor_shape: Sequence[int], dtype: st
 
     Args:
         instr_shape: "32x32b", "16x64b", "16x128b" or "16x256b".
-        tensor_shape: (rows, columns); rows 64 or 128, columns such that the repeat is an allowed power of two.
+        tensor_shape: (rows, columns); rows 64 or 128, columns such that the repeat is an allowed power of
+        two.
         dtype: any type of 16 or 32 bits; 16-bit types put two neighbouring columns into one register.
 
     `m` counts elements of the thread's registers.

@@ -12,7 +12,6 @@ from math import prod
 
 import numpy as np
 import pytest
-
 from bankbench.layouts import CuteLayout, LayoutError, Swizzle, cute_algebra
 
 tl = pytest.importorskip("tensor_layouts")

@@ -6,9 +6,6 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from bankbench.layouts import (
     AXES,
     Basis,
@@ -35,6 +32,8 @@ from bankbench.layouts import (
     tla_ops,
     to_linear,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 quick = settings(deadline=None, max_examples=80)
 extents = st.integers(1, 9)
@@ -70,8 +69,11 @@ def like(draw, shape, leaf):
     return tuple(like(draw, s, leaf) for s in shape) if isinstance(shape, tuple) else draw(leaf)
 
 
+small_steps = st.integers(0, 40)
+
+
 @st.composite
-def cutes(draw, step=st.integers(0, 40)):
+def cutes(draw, step=small_steps):
     shape = draw(nested(extents))
     return CuteLayout(shape, like(draw, shape, step))
 
@@ -126,12 +128,13 @@ def test_script_form_reads_back(layout):
 @quick
 @given(st.text(alphabet="S[(:)]R+@ ,18laneidwm_zNo<>-", max_size=30))
 def test_any_text_is_read_or_refused_with_a_place(text):
+    layout, place = None, 0
     try:
         layout = parse(text)
     except LayoutError as error:
-        assert error.text is None or 0 <= (error.position or 0) <= len(text)
-    else:
-        assert parse(str(layout)) == layout
+        place = error.position or 0
+    assert 0 <= place <= len(text)
+    assert layout is None or parse(str(layout)) == layout
 
 
 @quick

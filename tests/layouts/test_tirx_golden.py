@@ -14,7 +14,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-
 from bankbench.layouts import (
     AXES,
     Axis,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from bankbench.layouts import LayoutError, Static, TlaLayout, parse, tla_ops
 
 ops = tla_ops
