@@ -10,7 +10,7 @@ from ..sim.results import Picture
 from .ascend_run import AscendRun
 from .ascend_tables import occupancy
 
-_SHOWN = 160
+_SHOWN = 80
 
 
 def tracks(run: AscendRun) -> list[Track]:

@@ -1,4 +1,4 @@
-"""What `bankbench run --fast` and `--trace` do to a scenario with a program."""
+"""What `bankbench run --fast` and `--trace` do to a scenario with a program or an Ascend schedule."""
 
 from __future__ import annotations
 
@@ -14,19 +14,32 @@ from .run import choose_chip
 
 
 def as_fast(loaded: LoadedScenario) -> LoadedScenario:
-    """The scenario with its program's loops extrapolated. Raises ScenarioError without a program."""
-    program = loaded.scenario.program
-    if program is None:
-        raise ScenarioError("--fast needs a section program:", place=loaded.place())
-    fast = program.model_copy(update={"fast": True})
-    return replace(loaded, scenario=loaded.scenario.model_copy(update={"program": fast}))
+    """The scenario run the short way: loops of a program extrapolated, an Ascend schedule by arithmetic.
+
+    The cycles are the same. Raises ScenarioError when it has neither.
+    """
+    program, ascend = loaded.scenario.program, loaded.scenario.ascend
+    update: dict[str, object] = {}
+    if program is not None:
+        update["program"] = program.model_copy(update={"fast": True})
+    if ascend is not None and ascend.schedule:
+        update["ascend"] = ascend.model_copy(update={"fast": True, "timeline": False})
+    if not update:
+        raise ScenarioError("--fast needs a section program: or a schedule in ascend:", place=loaded.place())
+    return replace(loaded, scenario=loaded.scenario.model_copy(update=update))
 
 
 def write_trace(
     loaded: LoadedScenario, target: Path, *, chip: str | None = None, overrides: Sequence[str] = ()
 ) -> None:
     """Writes the timeline as a JSON trace. Raises ScenarioError, also for a target that cannot be written."""
-    trace = trace_of(loaded, choose_chip(loaded, chip, overrides))
+    machine = choose_chip(loaded, chip, overrides)
+    if loaded.scenario.program is None and loaded.scenario.ascend is not None:
+        from .ascend import ascend_trace
+
+        trace = ascend_trace(loaded, machine)
+    else:
+        trace = trace_of(loaded, machine)
     try:
         target.write_text(json.dumps(trace, separators=(",", ":")), encoding="utf-8")
     except OSError as error:

@@ -132,7 +132,7 @@ def ub_groups(picture: Picture) -> Figure:
             axes.axvline(line - 0.5, color="white", lw=1.5)
         for line in range(1, banks):
             axes.axhline(line - 0.5, color="white", lw=1.5)
-        for (group, bank), held in placed.items():
+        for (group, bank), held in placed.items():  # blocks that share a bank share its cell
             share = 0.92 / len(held)
             for index, (what, label, block) in enumerate(held):
                 top = bank - 0.46 + index * share
@@ -149,7 +149,7 @@ def ub_groups(picture: Picture) -> Figure:
                     ha="center",
                     va="center",
                     fontsize=6,
-                    color="white",
+                    color=INK if palette.get(name) in (ORANGE, SKY) else "white",
                 )
         if int(picture.data["cycles"]) > 1:
             busiest = int(picture.data["busiest"])

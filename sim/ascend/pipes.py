@@ -206,7 +206,7 @@ class _Pipe:
                         machine.hand(op.unit, PIPES[self.index] != "FIX")
                     if start > machine.now:
                         yield env.timeout(start - machine.now)
-                self.free = start + op.busy
+                self.free = end - op.tail
                 self.done = max(self.done, end)
                 times.work(self.index, start, end)
                 if times.record is not None:

@@ -98,7 +98,7 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
             end = start + op.busy + op.tail
             if op.unit:
                 start, end = unit_start(op, start, opened, closed, times)
-            free[pipe] = start + op.busy
+            free[pipe] = end - op.tail
             done[pipe] = max(done[pipe], end)
             times.work(pipe, start, end)
             if record is not None:
