@@ -36,7 +36,7 @@ def csv_table(lines: Sequence[bytes], header: Sequence[str]) -> dict[str, Any] |
                 strings_can_be_null=True,
             ),
         )
-    except pa.ArrowException:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     return arrow_columns(table)
 
@@ -63,7 +63,7 @@ def json_table(lines: Sequence[bytes]) -> dict[str, Any] | None:
             read_options=pj.ReadOptions(use_threads=False, block_size=len(text) + 1),
             parse_options=pj.ParseOptions(explicit_schema=schema),
         )
-    except pa.ArrowException:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     # A row over several lines, or two rows in one, would shift the numbers of lines.
     if len(table) != sum(1 for line in lines if line.strip()):
@@ -72,7 +72,7 @@ def json_table(lines: Sequence[bytes]) -> dict[str, Any] | None:
 
 
 def arrow_columns(table: Any) -> dict[str, Any] | None:
-    """NumPy columns of an Arrow table: `offsets` and `given` (n, 32), others as (codes, values); None where one misfits."""
+    """NumPy columns of an Arrow table: `offsets` and `given` (n, 32), others (codes, values); None if one misfits."""
     import pyarrow as pa
 
     table = table.combine_chunks()
@@ -82,7 +82,7 @@ def arrow_columns(table: Any) -> dict[str, Any] | None:
             if name in table.column_names:
                 found[name] = _plain_column(table.column(name), name)
         lanes = _lane_table(table)
-    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, OverflowError):
         return None
     if lanes is None or any(found[name] is None for name in found):
         return None
@@ -128,7 +128,7 @@ def _lane_table(table: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | Non
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         return _texts(array)
     lengths = np.asarray(
-        _call("fill_null", _call("list_value_length", array), 0).to_numpy(zero_copy_only=False), np.int64
+        _call("list_value_length", array).fill_null(0).to_numpy(zero_copy_only=False), np.int64
     )
     flat = array.flatten()
     if flat.null_count or not pa.types.is_integer(flat.type):
@@ -140,7 +140,7 @@ def _texts(array: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
     """Blank-separated decimal numbers, all cells in one pass."""
     import pyarrow.compute as pc
 
-    cells = _call("fill_null", array, "")
+    cells = array.fill_null("")
     joined = " ".join(cells.to_pylist())
     if joined.strip("0123456789 "):
         return None
