@@ -1,0 +1,68 @@
+"""Results that need more than counting: totals of other sections (time, tensor memory, Ascend), point by point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ScenarioError
+from ..load import LoadedScenario, validate
+from ..part import STATUSES
+from ..sections import SECTIONS
+from ..source import Source
+from .chips import Variant
+from .counting import Totals
+from .errors import Errors
+from .fields import replaced
+from .plan import Plan, Points
+
+
+class Others:
+    """Evaluates the other sections of a scenario for every point, where an objective or constraint asks for them."""
+
+    def __init__(self, plan: Plan, errors: Errors) -> None:
+        self._plan, self._errors = plan, errors
+        self.sections = [s for s in SECTIONS if s.field != "accesses" and plan.data.get(s.field)]
+
+    def totals(
+        self, points: Points, variants: list[Variant], chip_at: NDArray[np.int64], totals: Totals
+    ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
+        """(name -> (n,) totals, nan where there is none; (n,) number of the status) of the points without an error."""
+        count = len(points)
+        found = {name: np.full(count, np.nan) for name in self._plan.totals}
+        status = np.zeros(count, np.int64)
+        if not self._plan.totals:
+            return found, status
+        for point in np.flatnonzero(totals.error == 0).tolist():
+            try:
+                for name, value, known in self.at(points, point, variants[chip_at[point]]):
+                    status[point] = max(status[point], STATUSES.index(known))
+                    if name in found:
+                        found[name][point] = value
+            except ValueError as error:
+                if not type(error).__module__.startswith("bankbench."):
+                    raise
+                message = getattr(error, "message", str(error))
+                key = getattr(error, "key", "")
+                totals.fail(np.array([point]), self._errors.number(f"{key}: {message}" if key else message))
+        return found, status
+
+    def at(self, points: Points, point: int, variant: Variant) -> list[tuple[str, float, str]]:
+        """(name, total, status) of every other section of one point."""
+        assert variant.chip is not None
+        loaded = self.scenario(points, point)
+        rows: list[tuple[str, float, str]] = []
+        for section in self.sections:
+            part = section.evaluate(loaded, variant.chip)
+            if part.unknowns:
+                raise ScenarioError("; ".join(part.unknowns))
+            rows += [(name, float(value), part.status) for name, value in part.totals.items()]
+            rows += [("", 0.0, part.status)]
+        return rows
+
+    def scenario(self, points: Points, point: int) -> LoadedScenario:
+        """The scenario of one point, validated. Raises `ScenarioError`."""
+        data: Any = replaced(self._plan.data, points.at(point))
+        return validate(Source(self._plan.file, "", data))

@@ -1,0 +1,106 @@
+"""Who evaluates the batches: this process, processes of this machine, or a Dask cluster. The code is the same.
+
+A batch is a function of the plan and its number alone, so it does not matter who evaluates it, or how often.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ScenarioError
+from .evaluate import Session
+from .plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_AHEAD = 3  # batches that wait for each worker, so that none idles and few are lost
+_RETRIES = 3
+_session: tuple[bytes, Session] | None = None
+
+
+def evaluate_batch(plan: bytes, number: int) -> pa.Table:
+    """One batch of a pickled plan; the process keeps what it learnt for the next batch of the same plan."""
+    global _session  # noqa: PLW0603
+    if _session is None or _session[0] != plan:
+        _session = plan, Session(pickle.loads(plan))
+    return _session[1].batch(number)
+
+
+def evaluated(
+    plan: Plan, todo: Iterable[int], workers: int = 1, scheduler: str | None = None
+) -> Iterator[tuple[int, pa.Table]]:
+    """(number, results) of the batches in `todo`, in the order in which they are finished."""
+    if scheduler is not None:
+        return _on_cluster(plan, list(todo), scheduler)
+    if workers > 1:
+        return _on_processes(plan, list(todo), workers)
+    session = Session(plan)
+    return ((number, session.batch(number)) for number in todo)
+
+
+def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[int, pa.Table]]:
+    """Batches on processes of this machine; those of a process that dies are done again by new ones."""
+    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    packed = pickle.dumps(plan)
+    left, deaths = list(todo), 0
+    while left:
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        waiting: dict[Future[Any], int] = {}
+        queue = list(left)
+        try:
+            while queue or waiting:
+                while queue and len(waiting) < _AHEAD * workers:
+                    number = queue.pop(0)
+                    waiting[pool.submit(evaluate_batch, packed, number)] = number
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    number = waiting.pop(future)
+                    result = future.result()
+                    left.remove(number)
+                    yield number, result
+        except BrokenProcessPool:
+            deaths += 1
+            if deaths > _RETRIES:
+                raise ScenarioError(
+                    f"worker processes died {deaths} times (out of memory?); finished batches are safe: --resume, "
+                    "perhaps with fewer --workers"
+                ) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _on_cluster(plan: Plan, todo: list[int], scheduler: str) -> Iterator[tuple[int, pa.Table]]:
+    """Batches on a Dask cluster; the scheduler does the batches of a lost worker again."""
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ScenarioError("--scheduler needs Dask distributed: pip install 'bankbench[cluster]'") from None
+    packed = pickle.dumps(plan)
+    try:
+        client = Client(scheduler, timeout="10s")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ScenarioError(f"--scheduler {scheduler}: no scheduler answers ({error})") from None
+    with client:
+        shared = client.scatter(packed, broadcast=True, hash=False)
+        queue = list(todo)
+        number_of: dict[str, int] = {}
+
+        def submit() -> Any:
+            number = queue.pop(0)
+            future = client.submit(evaluate_batch, shared, number, pure=False, retries=_RETRIES)
+            number_of[future.key] = number
+            return future
+
+        threads = max(sum(client.nthreads().values()), 1)
+        first = [submit() for _ in range(min(len(queue), _AHEAD * threads))]
+        running = as_completed(first)
+        for future in running:
+            if queue:
+                running.add(submit())
+            yield number_of.pop(future.key), future.result()
