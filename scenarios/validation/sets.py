@@ -79,6 +79,15 @@ SETS: tuple[ValidationSet, ...] = (
         unit="cycles",
         format="programs",
     ),
+    ValidationSet(
+        name="tcgen05",
+        title="intervals and latencies of tcgen05 products, and times of what moves tensor memory",
+        chip="b200",
+        file="b200_tcgen05.jsonl.gz",
+        function="b200:rows",
+        unit="cycles",
+        format="tcgen05",
+    ),
 )
 
 

@@ -130,6 +130,8 @@ class Hazards:
                     continue
                 done: list[Track] = []
                 for track, other in earlier.items():
+                    if other.number == access.number and track == access.track:
+                        continue  # the step itself, which reads and writes the place
                     if not _ordered(other, access, known):
                         smaller = min(spot.region, near.region, key=lambda r: r.end - r.first)
                         self._add(other, access, smaller, heard)
@@ -168,7 +170,7 @@ class Hazards:
                 old.count + 1,
             )
             return
-        fence = seen.get(first.track, 0) >= first.number
+        fence = first.step.op != "write" and seen.get(first.track, 0) >= first.number
         self._found[key] = Hazard(
             kind,
             first.role,

@@ -142,7 +142,9 @@ class _Machine:
     def run(self, limit: float) -> Simulation:
         for state in self.states:
             self.env.process(self._role(state))
-        self.env.run(until=limit)
+        # not run(until=limit): SimPy would let the clock go on to the limit when nothing happens any more
+        while self.env.peek() <= limit:
+            self.env.step()
         waiting = tuple(f"{s.role.name} in {s.at}" for s in self.states if not s.finished)
         if waiting:
             if self.env.peek() < float("inf"):
