@@ -11,7 +11,7 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from ._arrays import (
     split_row_major,
     sum_terms,
 )
+from ._checks import axis_name, check_integral, check_plain_integers
 from .protocol import ArrayLike, IntArray, LayoutError
 from .tirx_axes import Axis, is_memory, scope_of
 
@@ -143,7 +144,7 @@ class TileLayout:
         """Number of logical elements; with an axis, the product of the shard extents on it (1 when absent)."""
         if axis is None:
             return prod(self.extents)
-        return prod(item.extent for item in self.shard if item.axis == _axis_name(axis))
+        return prod(item.extent for item in self.shard if item.axis == axis_name(axis))
 
     def span(self, axis: str | None = None) -> int:
         """1 + the sum of (extent-1)*stride over shard **and** replica iters of an axis + its offset.
@@ -153,7 +154,7 @@ class TileLayout:
         if axis is None:
             chosen = {name for name in self.axes if is_memory(name)}
         else:
-            chosen = {_axis_name(axis)}
+            chosen = {axis_name(axis)}
         total = 1 + sum(value for name, value in self.offset_terms if name in chosen)
         return total + sum((i.extent - 1) * i.stride for i in self.shard + self.replica if i.axis in chosen)
 
@@ -195,7 +196,7 @@ class TileLayout:
         common = np.broadcast_shapes(*(array.shape for array in arrays))
         terms: dict[str, list[IntArray]] = {axis: [] for axis in self.axes}
         for item, part in zip(shard, parts, strict=True):
-            _integral(item.stride)
+            check_integral(item.stride)
             terms[item.axis].append(part if item.stride == 1 else part * item.stride)
         for axis, value in self.offset_terms:
             if value:
@@ -233,12 +234,12 @@ class TileLayout:
 
     def _integer_extents(self) -> tuple[int, ...]:
         for extent in self.extents:
-            _integral(extent)
+            check_integral(extent)
         return self.extents
 
     def apply(self, *coord: int, shape: Sequence[int] | None = None) -> dict[str, int]:
         """`evaluate` of one element, as plain integers."""
-        _plain_integers(coord)
+        check_plain_integers(coord)
         return {axis: int(value) for axis, value in self.evaluate(*coord, shape=shape).items()}
 
     def replicas(self) -> dict[str, IntArray]:
@@ -356,7 +357,7 @@ class ComposeLayout:
 
     def apply(self, *coord: int, shape: Sequence[int] | None = None) -> dict[str, int]:
         """`evaluate` of one element, as plain integers."""
-        _plain_integers(coord)
+        check_plain_integers(coord)
         return {axis: int(value) for axis, value in self.evaluate(*coord, shape=shape).items()}
 
     def replicas(self) -> dict[str, IntArray]:
@@ -385,20 +386,3 @@ class ComposeLayout:
         from .tirx_text import print_compose_script
 
         return print_compose_script(self)
-
-
-def _axis_name(axis: object) -> str:
-    if not isinstance(axis, str):
-        raise LayoutError(f"an axis is named by a string here, not {axis!r}")
-    return axis
-
-
-def _integral(value: float) -> None:
-    if not isinstance(value, int):
-        raise LayoutError(f"extents and strides must be integers to be evaluated, not {value!r}")
-
-
-def _plain_integers(coord: Iterable[object]) -> None:
-    for value in coord:
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise LayoutError(f"a coordinate must be an integer, not {value!r}")
