@@ -10,7 +10,6 @@ from .timing import Timing
 
 if TYPE_CHECKING:
     from .issue import Issue
-    from .partition import Partition
 
 __all__ = ["Barrier"]
 
@@ -23,13 +22,12 @@ class Barrier:
     barrier, branches, tensor instructions and NOP wait. A warp that ends without arriving is still waited for.
     """
 
-    __slots__ = ("arrived", "free", "issue", "members", "partitions", "timing", "warps")
+    __slots__ = ("arrived", "free", "issue", "members", "timing", "warps")
 
     issue: Issue
 
-    def __init__(self, timing: Timing, partitions: list[Partition], warps: list[Warp]) -> None:
+    def __init__(self, timing: Timing, warps: list[Warp]) -> None:
         self.timing = timing
-        self.partitions = partitions
         self.warps = [warp for warp in warps if warp.running]
         self.members = len(self.warps)
         self.arrived = 0
@@ -50,8 +48,6 @@ class Barrier:
             warp.barrier = at
             if warp.when == NEVER and warp.running:
                 warp.arm()
-                partition = self.partitions[warp.partition]
-                if warp.when < partition.due:
-                    partition.due = warp.when
-                if warp.when < self.issue.woken:
-                    self.issue.woken = warp.when
+                # this happens within the issue stage, which looks at `dues` when it has issued everywhere
+                dues = self.issue.dues
+                dues[warp.partition] = min(dues[warp.partition], warp.when)

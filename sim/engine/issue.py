@@ -30,7 +30,7 @@ class Issue(Stage):
     lacks one of them is passed over and costs nothing.
     """
 
-    __slots__ = ("barrier", "branch", "live", "partitions", "recorder", "stalls", "steady", "woken")
+    __slots__ = ("barrier", "branch", "dues", "live", "partitions", "recorder", "stalls", "steady")
 
     barrier: Barrier
 
@@ -38,8 +38,8 @@ class Issue(Stage):
         super().__init__(env, ISSUE)
         self.branch = timing.branch
         self.partitions = partitions
-        self.woken = NEVER
-        """Cycle at which a barrier releases warps, while the stage acts."""
+        self.dues = [NEVER] * timing.partitions
+        """Cycle of the next attempt of each partition."""
         self.live = 0
         """Warps that have instructions left."""
         self.stalls = [0] * 5
@@ -51,19 +51,14 @@ class Issue(Stage):
         """Issue in every partition that is due; goes on to the next cycles while nothing else is due before."""
         peek = self.env.peek
         partitions = self.partitions
+        dues = self.dues
         while True:
-            self.woken = NEVER
-            upcoming = NEVER
-            for partition in partitions:
-                due = partition.due
+            for number, due in enumerate(dues):
                 if due <= now:
-                    due = partition.due = self._issue(partition, now)
-                if due < upcoming:
-                    upcoming = due
-            if self.woken < upcoming:
-                upcoming = self.woken
+                    dues[number] = self._issue(partitions[number], now)
+            upcoming = min(dues)
             # the order is known without the clock as long as no other event comes first
-            if upcoming >= peek() or upcoming == NEVER:
+            if upcoming == NEVER or upcoming >= peek():
                 return upcoming
             now = upcoming
 

@@ -32,6 +32,8 @@ class Lanes(Stage):
     __slots__ = (
         "early",
         "fifo",
+        "front",
+        "front_store",
         "number",
         "ports",
         "returns",
@@ -50,6 +52,8 @@ class Lanes(Stage):
         self.timing = timing
         self.ports = ports
         self.window = timing.window
+        self.front = timing.to_service
+        self.front_store = timing.to_service + timing.to_service_store
         self.number = timing.wavefront
         """Lanes: as many as cycles from one wavefront of a lane to its next, so that one moves every cycle."""
         self.fifo: list[Access] = []
@@ -61,18 +65,20 @@ class Lanes(Stage):
 
     def arrive(self, access: Access, sent: int) -> None:
         """An instruction whose transfer ends at `sent` comes to the end of the waiting line."""
-        timing = self.timing
-        store = access.op.store
-        arrival = sent + timing.to_service_store if store else sent
-        access.eligible = eligible = arrival + timing.to_service
+        if access.op.store:
+            access.eligible = eligible = sent + self.front_store
+            key = eligible * 16
+        else:
+            access.eligible = eligible = sent + self.front
+            key = eligible * 16 + 8
         # of those that arrive in the same cycle stores come first (they have been under way longer), then by partition
-        access.key = key = (arrival * 2 + (not store)) * 8 + access.warp.partition
+        access.key = key = key + access.warp.partition
         fifo = self.fifo
         place = len(fifo)
         while place and fifo[place - 1].key > key:
             place -= 1
         fifo.insert(place, access)
-        if place < timing.window:
+        if place < self.window:
             earliest = access.warp.lane_until
             if eligible > earliest:
                 earliest = eligible
@@ -145,32 +151,34 @@ class Lanes(Stage):
 
     def _next(self, now: int) -> int:
         """The next cycle at which an instruction ends or may be taken."""
-        number = self.number
-        until = self.until
+        fifo = self.fifo
         serving = self.serving
         upcoming = NEVER
-        for lane in range(number):
-            if serving[lane] is not None and until[lane] < upcoming:
-                upcoming = until[lane]
-        fifo = self.fifo
-        if fifo:
-            earliest = NEVER
-            for access in fifo[: self.window]:
-                at = access.eligible
-                free = access.warp.lane_until
-                if free > at:
-                    at = free
-                if at < earliest:
-                    earliest = at
-                    if at <= now:
-                        earliest = now + 1
-                        break
-            for lane in range(number):
-                at = until[lane]
-                if at < earliest:
-                    at = earliest + (lane - earliest) % number
-                if at < upcoming:
-                    upcoming = at
+        if not fifo:
+            for lane, until in enumerate(self.until):
+                if serving[lane] is not None and until < upcoming:
+                    upcoming = until
+            return upcoming
+        first = fifo[0]
+        earliest = now + 1
+        if first.eligible <= earliest and self.until[(now + 1) % self.number] == earliest:
+            return earliest
+        earliest = NEVER
+        for access in fifo if len(fifo) <= self.window else fifo[: self.window]:
+            at = access.eligible
+            free = access.warp.lane_until
+            if free > at:
+                at = free
+            if at <= now:
+                earliest = now + 1
+                break
+            if at < earliest:
+                earliest = at
+        for lane, at in enumerate(self.until):
+            if at < earliest and serving[lane] is None:
+                at = earliest + (lane - earliest) % self.number  # noqa: PLW2901
+            if at < upcoming:
+                upcoming = at
         return upcoming
 
     def _look(self, earliest: int) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..program import Program
 from .barrier import Barrier
-from .clock import Clock, Limit
+from .clock import Clock, Limit, LimitReached
 from .code import Run
 from .errors import CycleLimitError, DeadlockError
 from .issue import Issue
@@ -64,7 +64,7 @@ class Machine:
         self.returns = Returns(timing, self.partitions)
         self.issue = Issue(env, timing, self.partitions)
         self.warps = _warps(program, code, timing)
-        self.barrier = Barrier(timing, self.partitions, self.warps)
+        self.barrier = Barrier(timing, self.warps)
         self.agents = tuple(agents)
         self.starts = tuple(starts) if starts is not None else _starts(program, timing)
         for agent in self.agents:
@@ -99,14 +99,18 @@ class Machine:
                 warp.when = warp.armed = self.starts[warp.id]
                 warp.ready = -1
                 self.partitions[warp.partition].wake(warp.when)
-        watch = Limit(self.env, limit) if limit is not None else None
-        self.env.run(until=watch.reached if watch else None)
+        if limit is not None:
+            Limit(self.env, limit)
+        more = False
+        try:
+            self.env.run()
+        except LimitReached as reached:
+            more = reached.more
         waiting = tuple(who_waits(self))
-        if not waiting:
-            return
-        if limit is not None and watch is not None and watch.cut:
+        if waiting and limit is not None and more:
             raise CycleLimitError(self.program.name, limit, waiting)
-        raise DeadlockError(self.program.name, self.last_cycle, waiting)
+        if waiting:
+            raise DeadlockError(self.program.name, self.last_cycle, waiting)
 
     @property
     def events(self) -> int:

@@ -18,7 +18,7 @@ __all__ = ["Partition"]
 class Partition:
     """State of one partition; `Issue` decides which of its warps issues."""
 
-    __slots__ = ("due", "free", "issue", "last", "number", "port", "warps")
+    __slots__ = ("free", "issue", "last", "number", "port", "warps")
 
     issue: Issue
 
@@ -31,14 +31,13 @@ class Partition:
         self.warps: list[Warp] = []
         """Warps that have instructions left, longest without an issue first; at the start the highest id first."""
         self.last: Warp | None = None
-        self.due = NEVER
-        """Cycle of the next attempt to issue."""
 
     def wake(self, cycle: int) -> None:
         """One of its warps may issue at this cycle."""
-        if cycle < self.due:
-            self.due = cycle
-            self.issue.wake(cycle)
+        issue = self.issue
+        if cycle < issue.dues[self.number]:
+            issue.dues[self.number] = cycle
+            issue.wake(cycle)
 
     def released(self, warp: Warp, scoreboard: int, at: int) -> None:
         """A scoreboard of a warp will be released once more, at cycle `at`."""

@@ -30,12 +30,16 @@ class Port(Stage):
     """
 
     __slots__ = (
+        "again",
         "blocked_until",
         "entries",
+        "following",
+        "head",
         "hungry",
         "idle_from",
         "lanes",
         "number",
+        "parked",
         "partition",
         "ready",
         "registers",
@@ -56,6 +60,12 @@ class Port(Stage):
         super().__init__(env, EVENT)
         self.timing = timing
         self.number = number
+        self.following = (number + 1) % timing.partitions
+        """The partition that is served next when this one has been served."""
+        self.parked = False
+        """The head waits for data registers, see `Slots`."""
+        self.head = timing.queue_head
+        self.again = timing.queue_reuse
         self.entries: deque[Access] = deque()
         self.reuse: deque[int] = deque([0] * timing.queue_entries)
         """Cycle from which each free entry of the queue may be used."""
@@ -86,7 +96,7 @@ class Port(Stage):
             warp.pending[op.reads] += 1
         self.entries.append(access)
         if len(self.entries) == 1:
-            ready = now + self.timing.queue_head
+            ready = now + self.head
             self.ready = ready = ready if ready > self.idle_from else self.idle_from
             self.slots.offer(ready)
         return access
@@ -127,18 +137,17 @@ class Port(Stage):
 
     def _sent(self, access: Access, now: int) -> None:
         """The transfer of the head ends at `now`: its entry, the source registers, and the way to the lanes."""
-        timing = self.timing
         access.sent = now
         entries = self.entries
         entries.popleft()
         if entries:
-            ready = entries[0].issued + timing.queue_head
+            ready = entries[0].issued + self.head
             self.ready = ready = ready if ready > now else now
             self.slots.offer(ready)
         else:
             self.ready = NEVER
             self.idle_from = now
-        reuse = now + timing.queue_reuse
+        reuse = now + self.again
         self.reuse.append(reuse)
         free = self.partition.free
         if free[Unit.QUEUE] > reuse:

@@ -23,11 +23,27 @@ class Slots(Stage):
     for one cycle a data register, and a partition may hold only so many data registers of stores in slots.
     """
 
-    __slots__ = ("bus", "freeing", "orders", "ports", "starved", "timing", "turn", "used")
+    __slots__ = (
+        "bus",
+        "freeing",
+        "number",
+        "orders",
+        "parked",
+        "ports",
+        "registers",
+        "reuse",
+        "starved",
+        "store_bus",
+        "turn",
+        "used",
+    )
 
     def __init__(self, env: Environment, timing: Timing, ports: list[Port]) -> None:
         super().__init__(env, GRANT)
-        self.timing = timing
+        self.number = timing.slots
+        self.reuse = timing.slot_reuse
+        self.registers = timing.slot_registers
+        self.store_bus = timing.store_bus
         self.ports = ports
         self.orders = [tuple(ports[turn:] + ports[:turn]) for turn in range(len(ports))]
         self.used = 0
@@ -37,19 +53,21 @@ class Slots(Stage):
         """Partition that is looked at first."""
         self.freeing: deque[tuple[int, Port, int]] = deque()
         """(cycle, port, data registers) of slots that are about to be free, in order of time."""
+        self.parked = 0
+        """Ports whose head is a store that has to wait until data registers of its partition are free."""
         self.starved = False
         """Whether a head waits for a slot to be free, or for data registers."""
 
     def started(self, port: Port, registers: int, now: int) -> None:
         """An instruction started service at `now`: its slot can be granted again a little later."""
-        at = now + self.timing.slot_reuse
+        at = now + self.reuse
         self.freeing.append((at, port, registers))
         if self.starved:
             self.wake(at)
 
     def offer(self, at: int) -> None:
         """The head of a queue wants a slot from cycle `at` on."""
-        if self.used < self.timing.slots:
+        if self.used < self.number:
             self.wake(at)
             return
         self.starved = True
@@ -63,45 +81,40 @@ class Slots(Stage):
         while freeing and freeing[0][0] <= now:
             _, port, registers = freeing.popleft()
             self.used -= 1
-            port.registers -= registers
-        timing = self.timing
-        limit = timing.slot_registers
-        bus = self.bus
-        if bus <= now and self.used < timing.slots:
-            for port in self.orders[self.turn]:
-                if port.ready > now:
-                    continue
+            if registers:
+                port.registers -= registers
+                if port.parked:
+                    port.parked = False
+                    port.ready = now
+                    self.parked -= 1
+        first = NEVER
+        free = self.bus <= now and self.used < self.number
+        for port in self.orders[self.turn]:
+            ready = port.ready
+            if ready <= now and free:
                 access = port.entries[0]
                 registers = access.op.data
                 if registers:
-                    if port.registers + registers > limit:
+                    if port.registers + registers > self.registers:
+                        port.parked = True
+                        port.ready = NEVER
+                        self.parked += 1
                         continue
                     port.registers += registers
-                    self.bus = bus = now + timing.store_bus * registers
+                    self.bus = now + self.store_bus * registers
+                free = False
                 self.used += 1
-                self.turn = (port.number + 1) % len(self.orders)
+                self.turn = port.following
                 port.send(access, now)
-                break
-        upcoming = now + 1 if bus <= now else bus
-        first = NEVER
-        blocked = self.used >= timing.slots
-        for port in self.ports:
-            ready = port.ready
+                ready = port.ready
             if ready < first:
-                registers = port.entries[0].op.data
-                if registers and port.registers + registers > limit:
-                    blocked = True
-                else:
-                    first = ready
-                    if ready <= upcoming:
-                        break
-        if first < upcoming:
-            first = upcoming
-        if not blocked:
-            self.starved = False
-            return first
-        self.starved = first < NEVER or any(port.ready < NEVER for port in self.ports)
-        free = freeing[0][0] if freeing else NEVER
-        if self.used >= timing.slots:
-            return free if self.starved else NEVER
-        return free if free < first else first
+                first = ready
+        if self.used >= self.number:
+            self.starved = first < NEVER or self.parked > 0
+            return freeing[0][0] if freeing and self.starved else NEVER
+        if first <= now:
+            first = now + 1
+        if first < self.bus:
+            first = self.bus
+        self.starved = starved = self.parked > 0
+        return freeing[0][0] if starved and freeing and freeing[0][0] < first else first

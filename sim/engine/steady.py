@@ -162,7 +162,7 @@ def _state(machine: Machine, now: int) -> tuple[object, ...] | None:
             tuple(map(at, port.reuse)),
             tuple(warp.id for warp in port.hungry),
             (at(port.ready), port.sending is not None, at(port.until), at(port.blocked_until)),
-            (at(port.idle_from), port.registers),
+            (at(port.idle_from), port.registers, port.parked),
         ]
     slots, lanes = machine.slots, machine.lanes
     parts += [
