@@ -16,6 +16,7 @@ from .replay import replay
 from .run import run
 from .scenarios import scenarios
 from .schema import schema
+from .sweep import sweep
 from .validate import validate
 from .view import view
 
@@ -54,6 +55,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     compare,
     replay,
     fix,
+    sweep,
     view,
     schema,
     scenarios,

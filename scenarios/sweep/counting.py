@@ -26,7 +26,7 @@ from .combine import combined
 from .errors import Errors, first_problem
 from .fields import replaced
 from .patterns import Pattern, pattern_of
-from .places import Moved, Places, unlimited
+from .places import MEMORY, Moved, Places, unlimited
 from .plan import Plan, Points
 
 IntArray = NDArray[np.int64]
@@ -75,6 +75,12 @@ class Counting:
         self._lowered: dict[tuple[Any, ...], _Lowered] = {}
         self._ordinary_found: dict[tuple[Any, ...], tuple[IntArray, int, int] | int] = {}
         self._folder = File(plan.file).parent if File(plan.file).exists() else File()
+
+    def forget(self) -> None:
+        """Drops what was learnt when it has become much, so that memory stays bounded."""
+        for memory in (self._lowered, self._ordinary_found):
+            if len(memory) > MEMORY:
+                memory.clear()
 
     @property
     def any(self) -> bool:

@@ -34,6 +34,8 @@ class Session:
 
     def batch(self, number: int) -> pa.Table:
         """The results of one batch as an Arrow table, one row a point, in the order of the points."""
+        self.places.forget()
+        self.counting.forget()
         return self.table(*self.plan.span(number))
 
     def table(self, start: int, stop: int) -> pa.Table:

@@ -27,6 +27,7 @@ from .plan import Plan, Points
 IntArray = NDArray[np.int64]
 # Padding and swizzle move addresses by arithmetic; any other field of a buffer needs a lowering of its own.
 MOVING = ("pad", "swizzle")
+MEMORY = 50_000
 
 
 class _Unlimited:
@@ -117,6 +118,12 @@ class Places:
     def names(self) -> list[str]:
         """The buffers of the scenario."""
         return list(self._data)
+
+    def forget(self) -> None:
+        """Drops what was learnt when it has become much, so that memory stays bounded."""
+        for memory in (self._stills, self._sizes):
+            if len(memory) > MEMORY:
+                memory.clear()
 
     def of(self, name: str, points: Points) -> Moved:
         """The buffer of that name at every point."""

@@ -99,6 +99,8 @@ def sweep(
     with store.locked():
         plan = replace(plan, batch=store.open(named, plan.batch, resume=resume, fresh=fresh))
         store.begin(named, plan.batch, plan.batches)
+        if store.complete():
+            return store.finish(plan.batches)
         done = set(store.finished())
         todo = [number for number in range(plan.batches) if number not in done]
         count = len(done)

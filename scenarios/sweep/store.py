@@ -1,7 +1,7 @@
 """The folder of a sweep: every finished batch is a file of its own, moved into place whole and flushed to the disk.
 
     sweep.json       what is being swept; a changed scenario is compared against it
-    parts/           part-000000.parquet, ...: finished batches
+    parts/           part-000000.parquet, ...: finished batches, until the whole table is there
     points.parquet, points.csv    the whole table, once the last batch is there
 
 A killed sweep leaves whole parts and perhaps a temporary file; `--resume` does the batches that are missing.
@@ -95,7 +95,7 @@ class Store:
             self._replace(path, text.encode())
 
     def finished(self) -> list[int]:
-        """Numbers of the batches that are done."""
+        """Numbers of the batches that are done and not yet part of the whole table."""
         return sorted(int(path.stem.split("-")[1]) for path in self._parts.glob("part-*.parquet"))
 
     def complete(self) -> bool:
@@ -112,15 +112,18 @@ class Store:
         import pyarrow.parquet as pq
         from pyarrow import csv
 
-        names = [self._parts / f"part-{number:06d}.parquet" for number in range(batches)]
-        table = pa.concat_tables([pq.read_table(path) for path in names], promote_options="permissive")
-        table = table.combine_chunks()
+        whole = self.folder / "points.parquet"
         if not self.complete():
+            names = [self._parts / f"part-{number:06d}.parquet" for number in range(batches)]
+            table = pa.concat_tables([pq.read_table(path) for path in names], promote_options="permissive")
+            table = table.combine_chunks()
             sink = pa.BufferOutputStream()
             csv.write_csv(table, sink)
             self._replace(self.folder / "points.csv", sink.getvalue().to_pybytes())
-            self._replace(self.folder / "points.parquet", parquet_bytes(table))
-        return table
+            self._replace(whole, parquet_bytes(table))
+        for path in self._parts.glob("part-*.parquet"):
+            path.unlink()  # the whole table is on the disk
+        return pq.read_table(whole)
 
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST

@@ -1,0 +1,171 @@
+"""Pictures of a sweep: the Pareto front, parallel coordinates, and heat maps over pairs of parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ...sim.results import Picture
+from .style import BLUE, GREY, HEAT, INK, VERMILION, new_figure, rc
+
+_NAMED = 6
+_MOST_TICKS = 12
+
+
+def sweep_pareto(picture: Picture) -> Figure:
+    """All points in grey, the Pareto front as a red staircase with the settings of its first points.
+
+    `data`: `x`, `y` (n numbers), `x_name`, `y_name`, and `front_x`, `front_y`, `front_names` of the front. Smaller is
+    better unless the front says otherwise.
+    """
+    data = picture.data
+    x, y = np.asarray(data["x"], float), np.asarray(data["y"], float)
+    front_x, front_y = np.asarray(data["front_x"], float), np.asarray(data["front_y"], float)
+    order = np.argsort(front_x, kind="stable")
+    with rc():
+        figure = new_figure(7.6, 4.6)
+        axes = figure.add_subplot()
+        axes.scatter(x, y, s=10, color=GREY, alpha=0.45, linewidths=0, label="points")
+        axes.step(front_x[order], front_y[order], where="post", color=VERMILION, lw=1.4, label="Pareto front")
+        axes.scatter(front_x, front_y, s=26, color=VERMILION, zorder=3)
+        for place, index in enumerate(order[:_NAMED]):
+            axes.annotate(
+                _short(str(data["front_names"][index])),
+                (front_x[index], front_y[index]),
+                (6, 6 + 9 * (place % 2)),
+                textcoords="offset points",
+                fontsize=7,
+                color=INK,
+            )
+        for values, setter in ((x, axes.set_xscale), (y, axes.set_yscale)):
+            if len(values) and values.min() > 0 and values.max() > 50 * values.min():
+                setter("log")
+        axes.margins(0.08, 0.12)
+        axes.set_xlabel(str(data["x_name"]))
+        axes.set_ylabel(str(data["y_name"]))
+        axes.set_title(picture.title, loc="left")
+        figure.legend(loc="outside lower right", ncols=2, frameon=False)
+        return figure
+
+
+def sweep_parallel(picture: Picture) -> Figure:
+    """One line a point across vertical axes: the parameters by their values, then the results.
+
+    `data`: `parameters`, each with `name`, `at` (n places 0, 1, ...) and `labels`; `results`, each with `name` and `at`
+    (n numbers). Lines are coloured by the first result, dark is small.
+    """
+    parameters, results = picture.data["parameters"], picture.data["results"]
+    heights, names = [], []
+    rng = np.random.default_rng(0)
+    for axis in parameters:
+        at, count = np.asarray(axis["at"], float), max(len(axis["labels"]) - 1, 1)
+        # A little spread, so that lines of one value do not lie on top of each other.
+        heights.append(np.clip(at / count + rng.uniform(-0.018, 0.018, len(at)), -0.02, 1.02))
+        names.append(str(axis["name"]))
+    bounds = []
+    for axis in results:
+        at = np.asarray(axis["at"], float)
+        low, high = float(at.min()), float(at.max())
+        bounds.append((low, high))
+        heights.append((at - low) / ((high - low) or 1.0))
+        names.append(str(axis["name"]))
+    first = np.asarray(results[0]["at"], float)
+    with rc():
+        figure = new_figure(max(6.4, 1.5 * len(names) + 1.2), 4.4)
+        axes = figure.add_subplot()
+        order = np.argsort(-first, kind="stable")
+        points = np.column_stack(heights)[order]
+        segments = np.stack([np.broadcast_to(np.arange(len(names)), points.shape), points], axis=2)
+        norm = Normalize(
+            float(first.min()), float(first.max()) if first.max() > first.min() else first.min() + 1
+        )
+        lines = LineCollection(list(segments), array=first[order], cmap=HEAT, norm=norm, lw=0.7, alpha=0.5)
+        axes.add_collection(lines)
+        for place, axis in enumerate(parameters):
+            axes.axvline(place, color=INK, lw=0.8)
+            labels = axis["labels"]
+            step = -(-len(labels) // _MOST_TICKS)
+            for index in range(0, len(labels), step):
+                _tick(axes, place, index / max(len(labels) - 1, 1), _short(str(labels[index]), 14))
+        for index, (low, high) in enumerate(bounds):
+            place = len(parameters) + index
+            axes.axvline(place, color=BLUE, lw=1.2)
+            _tick(axes, place, 0.0, f"{low:,.4g}")
+            _tick(axes, place, 1.0, f"{high:,.4g}")
+        axes.set_xlim(-0.25, len(names) - 0.55)
+        axes.set_ylim(-0.06, 1.06)
+        axes.set_xticks(range(len(names)), [_short(name, 24) for name in names])
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.spines["bottom"].set_visible(False)
+        axes.tick_params(length=0)
+        axes.set_title(picture.title, loc="left")
+        bar = figure.colorbar(ScalarMappable(norm, colormaps[HEAT]), ax=axes, pad=0.01, aspect=30)
+        bar.set_label(str(results[0]["name"]))
+        bar.outline.set_visible(False)
+        return figure
+
+
+def sweep_maps(picture: Picture) -> Figure:
+    """Small heat maps, one for every pair of parameters; every cell is the best result with these two values.
+
+    `data`: `name` of the result and `panels`, each with `x`, `y`, `x_labels`, `y_labels` and `values` (y by x; nan
+    where no point has a result, drawn as a dash or grey).
+    """
+    panels = picture.data["panels"]
+    every = np.concatenate([np.asarray(panel["values"], float).ravel() for panel in panels])
+    low, high = float(np.nanmin(every)), float(np.nanmax(every))
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    with rc():
+        figure = new_figure(3.1 * columns + 1.0, 2.7 * rows + 0.4)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        norm = Normalize(low, high if high > low else low + 1)
+        for index, axes in enumerate(grid.ravel()):
+            if index >= len(panels):
+                axes.set_visible(False)
+                continue
+            _panel(axes, panels[index], norm)
+        mappable = ScalarMappable(norm, colormaps[HEAT])
+        bar = figure.colorbar(mappable, ax=grid.ravel().tolist(), aspect=30, pad=0.01)
+        bar.set_label(str(picture.data["name"]))
+        bar.outline.set_visible(False)
+        if norm.vmax == int(norm.vmax or 0):
+            bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        return figure
+
+
+def _panel(axes, panel, norm) -> None:  # type: ignore[no-untyped-def]
+    values = np.asarray(panel["values"], float)
+    axes.set_facecolor("#e5e7eb")
+    axes.imshow(np.ma.masked_invalid(values), cmap=HEAT, norm=norm, aspect="auto", interpolation="nearest")
+    if values.size <= 80:
+        for (y, x), value in np.ndenumerate(values):
+            text = "-" if np.isnan(value) else f"{value:,.4g}"
+            bright = not np.isnan(value) and norm(value) < 0.55
+            axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if bright else INK)
+    for labels, ticks in ((panel["x_labels"], axes.set_xticks), (panel["y_labels"], axes.set_yticks)):
+        step = -(-len(labels) // _MOST_TICKS)
+        places = range(0, len(labels), step)
+        ticks(list(places), [_short(str(labels[place]), 14) for place in places], fontsize=7)
+    if max(len(str(label)) for label in panel["x_labels"]) > 4:
+        axes.tick_params(axis="x", rotation=40)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xlabel(str(panel["x"]))
+    axes.set_ylabel(str(panel["y"]))
+
+
+def _tick(axes, x: float, y: float, text: str) -> None:  # type: ignore[no-untyped-def]
+    axes.text(x + 0.02, y, text, ha="left", va="center", fontsize=7, color=INK, zorder=4)
+
+
+def _short(text: str, most: int = 46) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
