@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..sim.chip import Chip
 from ..sim.memory import parse_op
 from ..sim.results import Column, Table
+from .access_instructions import instruction_table, words_by_bank
 from .buffers import PlacedBuffer
 
 if TYPE_CHECKING:
@@ -29,6 +28,21 @@ _INSTRUCTION = Column("instruction", "", "operation with its width in bits, or i
 _LATENCY = Column(
     "latency", "cycles", "of one warp, dependent chain with an integer add; the slowest instruction"
 )
+_SHARED = {
+    column.name: column
+    for column in (
+        _ACCESS,
+        _INSTRUCTION,
+        _WAVEFRONTS,
+        _IDEAL,
+        _EXCESS,
+        _CONFLICTS,
+        _FLOOR,
+        _WAYS,
+        _LATENCY,
+        _STATUS,
+    )
+}
 
 
 def access_tables(
@@ -41,7 +55,7 @@ def access_tables(
         _collisions(counted),
         _buffers(buffers),
         _banks(counted, chip),
-        _instructions(counted),
+        instruction_table(counted, _SHARED),
     ]
     return tuple(table for table in tables if len(table))
 
@@ -85,46 +99,6 @@ def _kernels(counted: Sequence[CountedAccess]) -> Table:
     )
     rows = [{"access": item.name, "kernel": item.kernel, "repeat": item.repeat} for item in named]
     return _table("kernels", "Kernels", columns, rows)
-
-
-def _instructions(counted: Sequence[CountedAccess]) -> Table:
-    columns = (
-        _ACCESS,
-        Column("index", "", "number of the instruction within its access"),
-        Column("warp", "", "which warp executes it"),
-        _INSTRUCTION,
-        Column("lanes", "", "active lanes"),
-        _WAVEFRONTS,
-        _IDEAL,
-        _EXCESS,
-        _CONFLICTS,
-        _FLOOR,
-        _WAYS,
-        _LATENCY,
-        _STATUS,
-    )
-    parts: dict[str, list[Any]] = {column.name: [] for column in columns}
-    for item in counted:
-        n = len(item.access)
-        known = item.known
-        parts["access"] += [item.access.name] * n
-        parts["index"] += range(n)
-        parts["warp"] += item.access.warp.tolist()
-        parts["instruction"] += [_name(item)] * n
-        parts["lanes"] += item.access.active.sum(axis=1).tolist()
-        for name, source in (
-            ("wavefronts", "wavefronts"),
-            ("ideal", "ideal_wavefronts"),
-            ("excess", "excess_wavefronts"),
-            ("bank_conflicts", "bank_conflicts"),
-            ("floor", "floor_wavefronts"),
-            ("ways", "worst_ways"),
-        ):
-            parts[name] += getattr(item.counts, source).tolist() if known else [None] * n
-        latency = item.counts.latency_cycles.tolist() if known else [float("nan")] * n
-        parts["latency"] += [None if value != value else value for value in latency]  # noqa: PLR0124
-        parts["status"] += [item.status] * n
-    return Table("instructions", "Warp instructions", columns, parts)
 
 
 def _collisions(counted: Sequence[CountedAccess]) -> Table:
@@ -204,17 +178,6 @@ def _banks(counted: Sequence[CountedAccess], chip: Chip) -> Table:
         data["bank"] += range(int(banks))
         data["words"] += words.tolist()
     return Table("banks", "Words by bank", columns, data)
-
-
-def words_by_bank(item: CountedAccess, banks: int, bank_bytes: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Distinct words of every instruction and repetition, added up by bank; shape (banks,)."""
-    access = item.access
-    pieces = np.arange(0, access.width, min(bank_bytes, access.width))
-    words = (access.offsets[:, :, None] + pieces) // bank_bytes
-    row = np.broadcast_to(np.arange(len(access))[:, None, None], words.shape)
-    active = np.broadcast_to(access.active[:, :, None], words.shape)
-    pairs = np.unique((row[active] << 40) | words[active])
-    return np.bincount((pairs & ((1 << 40) - 1)) % banks, minlength=banks) * access.repeat
 
 
 def _name(item: CountedAccess) -> str:

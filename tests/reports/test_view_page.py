@@ -98,8 +98,8 @@ def test_copies_light_up_in_registers_and_tensor_memory(browser: Any, tmp_path: 
 
 
 def test_a_choice_that_is_not_possible_says_why(browser: Any, tmp_path: Path) -> None:
-    page = view_description("zN(128, 100, f16)")
-    shown, refused = drive(browser, tmp_path, page, 'tell(); pick("swizzle", "128B"); tell();', "element=102")
+    page = view_description("zN(128, 128, f16)")
+    shown, refused = drive(browser, tmp_path, page, 'tell(); pick("swizzle", "128B"); tell();', "element=130")
     assert "fractal = 36 div 512 = 0, row = 36 div 32 = 1" in shown["status"]
     assert "no swizzle" in refused["trouble"]
 
