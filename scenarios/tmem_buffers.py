@@ -124,7 +124,11 @@ def check_plan(placed: PlacedTmem, expect: TmemExpect, place: str) -> list[str]:
         if values[key] != wanted
     ]
     for name, column in expect.places.items():
-        at = placed.placement(name, "tmem.expect.places").column
+        try:
+            at = placed.plan.place(name).column
+        except TmemError as error:
+            broken.append(f"{place}: {error}")
+            continue
         if at != column:
             broken.append(f"{place}: {name} begins at column {at}, expected {column}")
     if not found.fits and expect.fits is None:

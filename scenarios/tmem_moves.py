@@ -71,6 +71,8 @@ def evaluate_moves(loaded: LoadedScenario, section: Tmem, placed: PlacedTmem, ch
         name = move.name or f"{move.op} {move.buffer or ''}".strip()
         try:
             found = _one(move, placed, chip)
+        except ScenarioError as error:
+            raise error.at(loaded.place("tmem", "moves", index)) from None
         except TmemError as error:
             part.refusals.append(f"{name}: {error}")
             part.rows.append(_refused(name, move))
@@ -265,7 +267,10 @@ def evaluate_elements(
     broken: list[str] = []
     for index, item in enumerate(elements):
         place = loaded.place("tmem", "elements", index)
-        operand = placed.placement(item.buffer, "tmem.elements.buffer").operand
+        try:
+            operand = placed.placement(item.buffer, f"tmem.elements[{index}].buffer").operand
+        except ScenarioError as error:
+            raise error.at(place) from None
         if operand is None:
             raise ScenarioError(f"{item.buffer} is plain columns and has no elements", place=place)
         if len(item.at) != len(operand.shape) or any(

@@ -21,7 +21,7 @@ from ..sim.tmem import (
     simulate,
 )
 from ..sim.traffic import ReplicaTraffic
-from .errors import ScenarioError
+from .errors import Place, ScenarioError
 from .load import LoadedScenario
 from .tmem_buffers import PlacedTmem
 from .tmem_model import GemmExpect, TmemGemm
@@ -81,7 +81,7 @@ def evaluate_gemms(loaded: LoadedScenario, items: Sequence[TmemGemm], chip: Chip
                     f"{item.name}: {cycles.interval:g} cycles a product, bound by {cycles.bound}"
                 )
             if item.simulate:
-                run = _run(loop.program(), chip, place)
+                run = _run(loop.program(), chip, loaded.place("tmem", "gemm", index))
                 add_run(part, run, item.name, chip)
                 ideal = cycles.interval * loop.products
                 row |= {
@@ -113,7 +113,7 @@ def evaluate_roles(loaded: LoadedScenario, placed: PlacedTmem, chip: Chip, part:
     assert section.roles is not None, "called for sections with roles"
     item = section.roles
     place = str(loaded.place("tmem", "roles"))
-    run = _run(roles_program(loaded, item, placed, chip), chip, place)
+    run = _run(roles_program(loaded, item, placed, chip), chip, loaded.place("tmem", "roles"))
     add_run(part, run, item.name, chip)
     if item.hazards is not None and len(run.hazards) != item.hazards:
         part.violations.append(f"{place}: {item.name}: {len(run.hazards)} hazards, expected {item.hazards}")
@@ -125,11 +125,11 @@ def evaluate_roles(loaded: LoadedScenario, placed: PlacedTmem, chip: Chip, part:
         )
 
 
-def _run(program: Program, chip: Chip, place: str) -> Simulation:
+def _run(program: Program, chip: Chip, place: Place) -> Simulation:
     try:
         return simulate(program, chip)
     except (TmemError, EngineError) as error:
-        raise ScenarioError(f"{place}: {error}" if place else str(error), key="tmem") from None
+        raise ScenarioError(str(error), place=place, key="tmem") from None
 
 
 def add_run(part: TimePart, run: Simulation, name: str, chip: Chip) -> None:

@@ -1,0 +1,146 @@
+"""The section `tmem:`: ready scenarios, refusals with their place, broken expectations, what is shown."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from bankbench.scenarios.errors import ScenarioError
+from bankbench.scenarios.load import catalogue, loads
+from bankbench.scenarios.run import run_scenario
+
+READY = sorted(path.stem for path in catalogue() if path.stem.startswith("tmem-"))
+
+
+def answer(text: str):
+    return run_scenario(loads(f"name: x\nchip: b200\n{text}", "x.yaml"))
+
+
+@pytest.mark.parametrize("name", READY)
+def test_ready_scenarios_meet_their_numbers(name):
+    result = run_scenario(name)
+    assert result.violations == ()
+    assert result.exit_code == 0
+    assert result.tables
+    for picture in result.pictures:
+        assert picture.alt
+
+
+def test_the_ready_scenarios_cover_the_subject():
+    assert len(READY) >= 12
+
+
+def test_what_does_not_fit_breaks_the_limit():
+    result = answer("tmem: {buffers: [{name: acc, accumulator: {N: 256}, stages: 3}]}")
+    assert result.exit_code == 1
+    assert "768 columns requested, 512 exist: 256 too many" in result.violations[0]
+    assert any("2 stages of acc instead of 3 needs 512" in reason for reason in result.reasons)
+
+
+def test_a_foreign_window_breaks_the_limit_and_names_the_warp():
+    result = answer(
+        "tmem:\n  buffers: [{name: acc, accumulator: {N: 64}}]\n"
+        "  moves: [{ld: .32x32b.x32, buffer: acc, warps: [1], lane: 0}]"
+    )
+    assert result.exit_code == 1
+    assert "warp 1 may touch lanes 32 to 63 only" in result.violations[0]
+    assert "these need warp 0" in result.violations[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tmem: {buffers: [{name: a}]}", "one of accumulator, operand"),
+        ("tmem: {buffers: [{name: a, accumulator: {M: 96}}]}", "M = 96"),
+        ("tmem: {buffers: [{name: a, layout: 'S[(4,4):(4,1)]'}]}", "TLane and TCol"),
+        (
+            "tmem: {buffers: [{name: a, accumulator: {N: 64}, at: 0}, {name: b, columns: 8, at: 4}]}",
+            "overlaps a",
+        ),
+        ("tmem: {buffers: [{name: a, columns: 8}], elements: [{buffer: b, at: [0]}]}", "no buffer 'b'"),
+        ("tmem: {buffers: [{name: a, tile: {}}], elements: [{buffer: a, at: [0, 99]}]}", "shape"),
+        ("tmem: {gemm: [{kind: f16, M: 128, N: 12}]}", "no N = 12"),
+        ("tmem: {}", "nothing to answer"),
+        ("tmem: {roles: {roles: [{name: r, steps: [{wait: full}]}]}}", "no barrier 'full'"),
+        ("tmem: {roles: {roles: [{name: r, steps: [jump]}]}}", "step 'jump'"),
+        ("tmem: {allocations: [{step: [cta0, allocate, 4]}]}", "unknown step"),
+        ("tmem: {descriptors: [{layout: 'S[(8,64):(64,1)]', descriptor: {sbo: 17}}]}", "multiple of 16"),
+        ("tmem: {pair_events: [cta0.sleep]}", "unknown event"),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(text, message):
+    with pytest.raises(ScenarioError, match=message) as error:
+        answer(text)
+    assert "\n" not in str(error.value)
+    assert "x.yaml" in str(error.value)
+
+
+def test_a_chip_without_tensor_memory_is_refused():
+    with pytest.raises(ScenarioError, match="has no tensor memory"):
+        run_scenario("tmem-accumulator-224", chip="h200")
+
+
+def test_a_wrong_expectation_is_a_violation():
+    result = answer(
+        "tmem:\n  buffers: [{name: acc, accumulator: {N: 64}}]\n"
+        "  elements: [{buffer: acc, at: [3, 4], lanes: [4], column: 4}]\n  expect: {columns: 65}"
+    )
+    assert result.exit_code == 1
+    assert len(result.violations) == 2
+
+
+def test_the_assumptions_behind_a_time_are_listed():
+    result = run_scenario("tmem-gemm-roles")
+    assert result.status == "assumed"
+    assert any(line.startswith("tmem.ld.latency") for line in result.assumptions)
+    assert any(line.startswith("tcgen05.cp.replica_share") for line in result.assumptions)
+
+
+def test_a_swept_assumption_changes_the_time():
+    slow = run_scenario("tmem-gemm-roles", overrides=["tcgen05.cp.replica_share=1"])
+    fast = run_scenario("tmem-gemm-roles")
+    cycles = [next(iter(r.table("tmem_loops").rows()))["cycles"] for r in (fast, slow)]
+    assert cycles[1] > cycles[0]
+
+
+def test_roles_run_loops_and_find_what_is_missing():
+    text = """tmem:
+  buffers: [{name: acc, accumulator: {N: 64}}]
+  roles:
+    barriers: [{name: full}, {name: empty, initial: 1}, {name: done}]
+    roles:
+      - name: tma warp
+        steps: [{repeat: 8, steps: [{wait: empty}, {expect: full, bytes: 4096}, {tma: a, bytes: 4096, barrier: full}]}]
+      - name: mma warp
+        steps:
+          - {repeat: 8, steps: [{wait: full}, fence_after, {mma: {N: 64}, d: acc, smem: [a]}, {commit: empty}]}
+          - {commit: done}
+      - name: epilogue
+        warp: 4
+        steps: [{wait: done}, fence_after, {ld: .32x32b.x64, buffer: acc}, wait_ld]
+"""
+    assert answer(text).exit_code == 0
+    broken = answer(text.replace("{wait: done}, fence_after, ", ""))
+    assert broken.exit_code == 1
+    assert "ld acc (epilogue) does not wait for mma acc (mma warp)" in broken.violations[0]
+    with pytest.raises(ScenarioError, match="more arrivals than the 1 of a phase"):
+        answer(text.replace("{wait: full}, fence_after, ", ""))
+    with pytest.raises(ScenarioError, match="deadlock at cycle"):
+        answer(text.replace(", {commit: empty}", ""))
+
+
+def test_maps_and_traffic_are_answered_within_a_second():
+    """A full map of 128 x 512 elements, and the traffic of 1,000 k-steps."""
+    run_scenario("tmem-attention-spo")  # imports and files are read once
+    text = """tmem:
+  buffers: [{name: acc, accumulator: {N: 256}, stages: 2}]
+  elements: [{buffer: "acc[1]", at: [127, 255], lanes: [127], column: 511}]
+  gemm: [{N: 256, k_steps: 1000, simulate: false}]
+"""
+    start = time.perf_counter()
+    result = answer(text)
+    assert result.exit_code == 0
+    # generous against a busy machine: the answer itself takes a few hundredths
+    assert time.perf_counter() - start < 5
+    moved = {row["mover"]: row for row in result.table("tmem_traffic").rows() if row["what"] == "B"}
+    assert moved["tcgen05.mma"]["read"] == 1000 * 4 * 256 * 32
