@@ -347,10 +347,16 @@ class ComposeLayout:
 
     def evaluate(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """As `TileLayout.evaluate`, then the swizzle on `m`; LayoutError when the tile places on other axes."""
-        return {"m": self.swizzle(self._linear(self.tile_layout.evaluate(*coords, shape=shape)))}
+        values = self.tile_layout.evaluate(*coords, shape=shape)
+        return {"m": self.swizzle(self._linear(values, shape))}
 
-    def _linear(self, values: dict[str, IntArray]) -> IntArray:
-        used = {item.axis for item in self.tile_layout.shard} | set(self.tile_layout.offset)
+    def _linear(self, values: dict[str, IntArray], shape: Sequence[int] | None) -> IntArray:
+        from .tirx_group import try_group
+
+        tile = self.tile_layout
+        # Regrouping drops unit iters, and with them axes that only they feed; in the reference these may be any.
+        found = None if shape is None else try_group(tile.shard, [int(n) for n in shape])
+        used = {item.axis for item in (tile.shard if found is None else found[0])} | set(tile.offset)
         if used != {"m"}:
             raise LayoutError(f"a swizzle needs addresses on axis m only, the tile places on {sorted(used)}")
         return values["m"]
@@ -373,7 +379,7 @@ class ComposeLayout:
     def places(self, *coords: ArrayLike, shape: Sequence[int] | None = None) -> dict[str, IntArray]:
         """All physical coordinates of every element, copies as a new first dimension; the swizzle comes last."""
         values = self.tile_layout.evaluate(*coords, shape=shape)
-        self._linear(values)
+        self._linear(values, shape)
         found = add_replicas(values, self.tile_layout.replicas())
         return found | {"m": self.swizzle(found["m"])}
 

@@ -8,7 +8,7 @@ from math import prod
 
 from .protocol import LayoutError
 from .tirx import ComposeLayout, Iter, TileLayout
-from .tirx_axes import SCOPES, is_thread
+from .tirx_axes import SCOPES
 from .tirx_canon import canonicalize, check_target, is_bare, same_places, same_swizzle, with_tile
 from .tirx_group import group
 from .tirx_tile import AnyTirx, identity, shard_spans, tile
@@ -23,6 +23,9 @@ _SPLIT: dict[str, dict[str, tuple[str, str, int]]] = {
     },
     "warpgroup": {"tx": ("wgid", "tid_in_wg", 128)},
 }
+
+# Thread axes that know how to be cut; others (bx, cbx, ...) and storage stay whole.
+_CUTTABLE = {"tx", "warpid", "laneid", "wgid", "tid_in_wg", "wid_in_wg"}
 
 
 def is_tile_inner(
@@ -114,12 +117,9 @@ def is_tile_outer(
         shard += block[len(own) :]
     copies = [item for item in cut.replica if item not in around.replica]
     inner = TileLayout.from_iters(shard, copies, _minus(cut.offset, around.offset, cut.offset))
-    try:
-        again = tile(inner, outer, outer_shape, inner_shape, target)
-    except LayoutError:
-        return None  # an inner part that cannot be tiled again is no answer
+    again = tile(inner, outer, outer_shape, inner_shape, target)
     assert isinstance(again, TileLayout)
-    return inner if same_places(again, big) else None
+    return inner if same_places(again, canonicalize(cut, target)) else None
 
 
 def is_direct_sum_right(
@@ -174,16 +174,24 @@ def split_axes(layout: TileLayout, scope: str) -> TileLayout:
     replica = [part for item in layout.replica for part in _split(item, scope)]
     offset: dict[str, int] = {}
     for axis, value in layout.offset_terms:
-        if not is_thread(axis):
+        cut = _cut(axis, scope)
+        if cut is None:
             offset[axis] = offset.get(axis, 0) + value
             continue
-        outer, inner, unit = _cut(axis, scope)
-        offset[outer] = offset.get(outer, 0) + value // unit
-        offset[inner] = offset.get(inner, 0) + value % unit
+        outer, inner, unit = cut
+        if value >= unit and value % unit:
+            raise LayoutError(
+                f"offset {value}@{axis} lies across a {scope}: it is neither below {unit} nor a multiple"
+            )
+        target, part = (inner, value) if value < unit else (outer, value // unit)
+        offset[target] = offset.get(target, 0) + part
     return TileLayout.from_iters(shard, replica, offset)
 
 
-def _cut(axis: str, scope: str) -> tuple[str, str, int]:
+def _cut(axis: str, scope: str) -> tuple[str, str, int] | None:
+    """How an axis is cut at a scope; None for storage and for the axes of CTAs, which stay whole."""
+    if axis not in _CUTTABLE:
+        return None
     found = _SPLIT.get(scope, {}).get(axis)
     if found is None:
         raise LayoutError(f"axis {axis} cannot be split at the {scope}")
@@ -191,13 +199,14 @@ def _cut(axis: str, scope: str) -> tuple[str, str, int]:
 
 
 def _split(item: Iter, scope: str) -> list[Iter]:
-    if not is_thread(item.axis):
+    cut = _cut(item.axis, scope)
+    if cut is None:
         return [item]
-    outer, inner, unit = _cut(item.axis, scope)
+    outer, inner, unit = cut
     reach = item.extent * item.stride
     if reach < unit:
         return [Iter(item.extent, item.stride, inner)]
-    if item.stride and unit % item.stride == 0 and reach % unit == 0:
+    if unit % item.stride == 0 and reach % unit == 0:
         return [Iter(reach // unit, 1, outer), Iter(unit // item.stride, item.stride, inner)]
     if item.stride % unit == 0:
         return [Iter(item.extent, item.stride // unit, outer)]
@@ -240,7 +249,9 @@ def _unscaled(items: Sequence[Iter], spans: dict[str, int]) -> list[Iter] | None
         span = spans.get(item.axis, 1)
         if item.extent == 1 or span == 1:
             found.append(item)
-        elif span == 0 or item.stride % span:
+        elif span == 0:
+            raise LayoutError(f"the inner layout spans 0 on {item.axis}, which no stride can be divided by")
+        elif item.stride % span:
             return None
         else:
             found.append(Iter(item.extent, item.stride // span, item.axis))

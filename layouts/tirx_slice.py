@@ -7,7 +7,7 @@ from math import prod
 
 from .protocol import LayoutError
 from .tirx import ComposeLayout, Iter, TileLayout
-from .tirx_canon import canonicalize, fuse, is_bare, with_tile
+from .tirx_canon import canonicalize, is_bare, with_tile
 from .tirx_group import group
 from .tirx_spec import add_terms
 from .tirx_tile import AnyTirx, identity
@@ -36,7 +36,8 @@ def slice_layout(
     shard: list[Iter] = []
     offset = grouped.offset
     for d, (begin, end) in enumerate(region):
-        part = _slice_group(grouped.shard[seps[d] : seps[d + 1]], int(begin), int(end) - int(begin))
+        own = canonicalize(TileLayout.from_iters(grouped.shard[seps[d] : seps[d + 1]]), target)
+        part = _slice_group(own.shard, int(begin), int(end) - int(begin))
         if part is None:
             return None
         shard += part[0]
@@ -45,9 +46,8 @@ def slice_layout(
 
 
 def _slice_group(iters: Sequence[Iter], begin: int, count: int) -> tuple[list[Iter], dict[str, int]] | None:
-    """Iters and offset of `count` elements from `begin` of one dimension."""
-    kept = [item for item in iters if item.extent != 1] or [Iter(1, 1, i.axis) for i in iters[:1]]
-    items = fuse(kept)
+    """Iters and offset of `count` elements from `begin` of one dimension (canonical iters)."""
+    items = list(iters)
     if not items:
         return None
     digits = _digits(begin, items)
