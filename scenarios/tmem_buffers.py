@@ -189,13 +189,13 @@ def reasons(placed: PlacedTmem, section: Tmem) -> list[str]:
 
 _BUFFERS = (
     Column("buffer", "", "name in the scenario, with its stage"),
-    Column("first_column", "", "where it begins"),
+    Column("first", "", "column where it begins"),
     Column("columns", "", "32-bit columns"),
     Column("lanes", "", "lanes that hold elements"),
     Column("datapath", "", "layout letter of the product that writes or reads it"),
-    Column("unique", "bytes", "elements, each once"),
-    Column("written", "bytes", "with all copies"),
-    Column("unused", "bytes", "cells of its columns that hold no element"),
+    Column("unique", "B", "bytes of the elements, each once"),
+    Column("written", "B", "bytes with all copies"),
+    Column("unused", "B", "bytes of its columns that hold no element"),
     Column("inside", "", "shares the place of this buffer at another time"),
 )
 
@@ -211,7 +211,7 @@ def buffer_table(placed: PlacedTmem, chip: Chip) -> Table:
         rows.append(
             {
                 "buffer": item.name,
-                "first_column": item.column,
+                "first": item.column,
                 "columns": item.piece.columns,
                 "lanes": _lanes(item, shape.lanes),
                 "datapath": operand.datapath if operand is not None else "",
@@ -264,9 +264,7 @@ def operand_replicas(placed: PlacedTmem) -> list[ReplicaTraffic]:
         if operand is not None and operand.replicas > 1:
             size = operand.unique_bytes
             axes = replica_axes(operand.layout)
-            found.append(
-                ReplicaTraffic(item.name, "TMEM", "filling it once", size, size, operand.written_bytes, axes)
-            )
+            found.append(ReplicaTraffic(item.name, "TMEM", "fill", size, size, operand.written_bytes, axes))
     return found
 
 

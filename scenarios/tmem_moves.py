@@ -124,7 +124,7 @@ def _one(move: TmemMove, placed: PlacedTmem, chip: Chip) -> dict[str, Any]:
         lanes = copy.lanes_written()
         return {
             "instruction": _instruction(move),
-            "warps": "one thread",
+            "warps": "one",
             "lanes": [int(lanes[0]), int(lanes[-1])],
             "columns": [column, column + copy.columns - 1],
             "bytes_read": copy.source_bytes,
@@ -163,7 +163,7 @@ def _plain(
 ) -> dict[str, Any]:
     return {
         "instruction": _instruction(move),
-        "warps": "one thread",
+        "warps": "one",
         "lanes": lanes,
         "columns": columns,
         "bytes_read": size,
@@ -215,14 +215,19 @@ def move_table(rows: Sequence[dict[str, Any]]) -> Table:
         "warps": "who issues it",
         "lanes": "first and last lane over all warps",
         "columns": "first and last column",
-        "registers": "32-bit registers a thread",
-        "bytes_read": "a single execution by all its warps",
-        "bytes_written": "a single execution, with all copies",
-        "replicas": "copies of every byte written",
+        "regs": "32-bit registers a thread",
+        "read": "bytes of a single execution by all its warps",
+        "written": "bytes of a single execution, with all copies",
+        "copies": "places of every byte written",
     }
-    units = {"bytes_read": "bytes", "bytes_written": "bytes"}
+    units = {"read": "B", "written": "B"}
     columns = tuple(Column(name, units.get(name, ""), doc) for name, doc in docs.items())
-    shown = [{**row, "lanes": _range(row["lanes"]), "columns": _range(row["columns"])} for row in rows]
+    short = {"regs": "registers", "read": "bytes_read", "written": "bytes_written", "copies": "replicas"}
+    shown = [
+        {**row, "lanes": _range(row["lanes"]), "columns": _range(row["columns"])}
+        | {name: row[long] for name, long in short.items()}
+        for row in rows
+    ]
     data = {c.name: [row[c.name] for row in shown] for c in columns}
     return Table("tmem_moves", "Instructions on tensor memory", columns, data)
 
