@@ -64,8 +64,10 @@ def matrix_cases(
         for extent, coord, size in zip(matrix.layout.logical_shape, coords, shape, strict=True)
     ]
     phase = matrix.layout.evaluate(*coords)["m"] * matrix.bits // 8 % granule
-    table = np.stack([*left, phase], axis=1)
-    _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    key = phase
+    for part, size in zip(left, shape, strict=True):
+        key = key * (size + 1) + part
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     cases = [tuple(int(coord[i]) for coord in coords) for i in first]
     return cases, inverse.ravel().tolist()
 

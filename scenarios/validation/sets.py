@@ -88,6 +88,24 @@ SETS: tuple[ValidationSet, ...] = (
         unit="cycles",
         format="tcgen05",
     ),
+    ValidationSet(
+        name="ascend910b",
+        title="published tables of the 910B: UB conflicts, re-layout, Mmad, matrix multiplication, MTE2",
+        chip="ascend910b",
+        file="ascend910b.jsonl",
+        function="ascend:rows",
+        unit="ratios, cycles, shares, us",
+        format="ascend",
+    ),
+    ValidationSet(
+        name="ascend950",
+        title="published tables of the 950: UB conflicts, re-layout, matrix multiplication, MTE2",
+        chip="ascend950",
+        file="ascend950.jsonl",
+        function="ascend:rows",
+        unit="ratios, counts, shares, us",
+        format="ascend",
+    ),
 )
 
 

@@ -15,6 +15,7 @@ from .simt import SubBankCounts, count_lanes
 from .ub_rules import CycleCounts, UbCounts, UbWitness, count_cycles, count_vector, explain_vector
 from .ub_time import VectorTime, vector_time
 from .vector import Operand, VectorOp
+from .vector_function import gather_loop_counts, loop_counts
 
 __all__ = [
     "MEMORIES",
@@ -50,9 +51,11 @@ __all__ = [
     "explain_vector",
     "find_hazards",
     "fixpipe_cost",
+    "gather_loop_counts",
     "l1_bank",
     "l2_hit_part",
     "load_cost",
+    "loop_counts",
     "mmad_cost",
     "place_buffers",
     "place_flags",

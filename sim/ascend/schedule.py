@@ -200,12 +200,15 @@ def flag_twice(program: Program, second: int, first: int) -> FlagError:
     """The error of a flag that is set while it is still set: names both sets."""
     flag = program.ops[second].flag
     between = next(
-        (i for i in range(first + 1, second) if program.ops[i].kind == WAIT and program.ops[i].flag == flag), None
+        (i for i in range(first + 1, second) if program.ops[i].kind == WAIT and program.ops[i].flag == flag),
+        None,
     )
     why = "nothing waits for it in between"
     if between is not None:
         why = f"{program.describe(between)} has not happened yet, so the two pipes are not in step"
-    return FlagError(f"{program.describe(second)}: the flag is set already by {program.describe(first)}; {why}")
+    return FlagError(
+        f"{program.describe(second)}: the flag is set already by {program.describe(first)}; {why}"
+    )
 
 
 def _never_set(program: Program, index: int) -> FlagError:
