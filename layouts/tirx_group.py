@@ -69,6 +69,8 @@ def group_many(
     sizes = [tuple(int(n) for n in shape) for shape in shapes]
     if not sizes or not all(sizes):
         raise LayoutError("group_many needs at least one shape, and no empty one")
+    if not layout.shard or any(n < 1 for shape in [layout.extents, *sizes] for n in shape):
+        raise LayoutError("group_many needs at least one iter, and extents of 1 or more everywhere")
     total = layout.size()
     for shape in sizes:
         if prod(shape) != total:

@@ -39,7 +39,9 @@ def convert(
     from ...layouts.dtype import dtype_bits
 
     try:
-        sizes = None if shape is None else tuple(int(n) for n in shape.replace("x", ",").strip("()[]").split(","))
+        sizes = (
+            None if shape is None else tuple(int(n) for n in shape.replace("x", ",").strip("()[]").split(","))
+        )
     except ValueError:
         raise LayoutError(f"--shape takes integers such as 16,8, not {shape!r}") from None
     layout = parse(text, notation)
