@@ -55,7 +55,11 @@ class Issue(Stage):
         while True:
             for number, due in enumerate(dues):
                 if due <= now:
-                    dues[number] = self._issue(partitions[number], now)
+                    # a barrier that is complete may lower `dues` meanwhile
+                    dues[number] = NEVER
+                    due = self._issue(partitions[number], now)  # noqa: PLW2901
+                    if due < dues[number]:
+                        dues[number] = due
             upcoming = min(dues)
             # the order is known without the clock as long as no other event comes first
             if upcoming == NEVER or upcoming >= peek():
@@ -75,37 +79,44 @@ class Issue(Stage):
                 chosen.when = free[op.unit]
                 chosen.why = UNIT
                 chosen = None
-        if chosen is None:
-            for warp in warps:
-                if warp.when > now:
-                    continue
-                op = warp.op
-                assert op is not None
-                until = free[op.unit]
-                if until <= now:
-                    chosen = partition.last = warp
-                    if warps[-1] is not warp:
-                        warps.remove(warp)
-                        warps.append(warp)
-                    break
-                warp.when = until
-                if op.memory:
-                    warp.why = QUEUE
-                    if until == NEVER:
-                        partition.port.hungry.append(warp)
-                else:
-                    warp.why = UNIT
-        if chosen is not None:
-            self._go(partition, chosen, now)
+        greedy = chosen
         due = NEVER
-        upcoming = now + 1
         for warp in warps:
             when = warp.when
-            if when < due:
-                if when <= upcoming:
-                    return upcoming
-                due = when
-        return due
+            if when > now:
+                if when < due:
+                    due = when
+                continue
+            if chosen is not None:
+                if warp is chosen:
+                    continue
+                due = now + 1
+                break
+            op = warp.op
+            assert op is not None
+            until = free[op.unit]
+            if until <= now:
+                chosen = warp
+                continue
+            warp.when = until
+            if until < due:
+                due = until
+            if op.memory:
+                warp.why = QUEUE
+                if until == NEVER:
+                    partition.port.hungry.append(warp)
+            else:
+                warp.why = UNIT
+        if chosen is None:
+            return due
+        if greedy is None:
+            partition.last = chosen
+            if warps[-1] is not chosen:
+                warps.remove(chosen)
+                warps.append(chosen)
+        self._go(partition, chosen, now)
+        when = chosen.when
+        return when if when < due else due
 
     def _go(self, partition: Partition, warp: Warp, now: int) -> None:
         """The warp issues its next instruction at `now`."""

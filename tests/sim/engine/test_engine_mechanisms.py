@@ -40,6 +40,14 @@ def test_barrier_of_32_warps_releases_76_cycles_after_the_first_arrival(make):
     assert min(issues(run, "NOP")) == 76
 
 
+def test_a_warp_that_ends_with_the_barrier_releases_the_others_of_its_partition(make):
+    first = make.group([make.ins("BAR.SYNC"), make.ins("NOP")])
+    idle = [make.group() for _ in range(3)]
+    last = make.group([make.ins("FFMA", 4)] * 20 + [make.ins("BAR.SYNC")])
+    run = simulate(make.program(first, *idle, last), starts=[0] * 5, timeline=True)
+    assert issues(run, "NOP")[0] == issues(run, "BAR.SYNC")[1] + 14
+
+
 def test_barrier_does_not_stop_arithmetic(make):
     late = make.group([make.ins("FFMA", 4)] * 50 + [make.ins("BAR.SYNC")])
     first = make.group([make.ins("BAR.SYNC"), make.ins("MOV"), make.ins("NOP")])

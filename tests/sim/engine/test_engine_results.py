@@ -71,7 +71,9 @@ def test_a_full_queue_and_a_busy_port_are_named(make):
 def test_latencies_are_those_of_the_timeline(run):
     rows = {row["op"]: row for row in latency_table(run).rows()}
     assert rows["LDS"]["accesses"] == 120
-    assert 23 + 14 <= rows["LDS"]["least"] <= rows["LDS"]["median"] <= rows["LDS"]["p95"] <= rows["LDS"]["most"]
+    assert (
+        23 + 14 <= rows["LDS"]["least"] <= rows["LDS"]["median"] <= rows["LDS"]["p95"] <= rows["LDS"]["most"]
+    )
 
 
 def test_usage_over_time_adds_up_to_the_usage(run):
@@ -79,7 +81,10 @@ def test_usage_over_time_adds_up_to_the_usage(run):
     total = {row["part"]: row["busy"] for row in usage_table(run).rows()}
     starts = list(over_time.data["from"])
     spans = [end - start for start, end in zip(starts, [*starts[1:], run.cycles], strict=True)]
-    path = sum(share * span / 100 for share, span in zip(over_time.data["shared-memory data path"], spans, strict=True))
+    path = sum(
+        share * span / 100
+        for share, span in zip(over_time.data["shared-memory data path"], spans, strict=True)
+    )
     assert path == pytest.approx(total["shared-memory data path"], rel=0.01)
     assert total["shared-memory data path"] == 6 * 5 * (4 * 8 + 4)
 
