@@ -9,7 +9,6 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-
 from bankbench.sim.engine import simulate
 from bankbench.sim.program import parse_program
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from bankbench.sim import load_chip
 from bankbench.sim.engine import (
     instruction_table,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from bankbench.sim.engine import simulate
 from bankbench.sim.program import ProgramError, parse_program
 

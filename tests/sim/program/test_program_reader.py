@@ -6,7 +6,6 @@ import gzip
 import json
 
 import pytest
-
 from bankbench.sim.program import ProgramError, parse_program, read_programs
 
 LINEAR = {"op": "lds.32", "offsets": [4 * lane for lane in range(32)]}
