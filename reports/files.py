@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..sim.results import Column, RunResult, Table
+from .text import sample
 
 
 def write_csv(table: Table, path: Path) -> None:
@@ -32,12 +33,19 @@ def write_parquet(table: Table, path: Path) -> None:
         for column, array in zip(table.columns, arrays, strict=True)
     ]
     pq.write_table(
-        pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata={"title": table.title})), path
+        pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata={"title": table.title})),
+        path,
+        compression="zstd",
     )
 
 
-def result_json(result: RunResult, *, tables: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """A result as plain JSON values; unknown numbers are null. `tables` limits it to the named ones."""
+def result_json(
+    result: RunResult, *, tables: tuple[str, ...] | None = None, limit: int | None = None
+) -> dict[str, Any]:
+    """A result as plain JSON values; unknown numbers are null. `tables` limits it to the named ones.
+
+    With `limit` longer tables are sampled, and `sampled` says how many rows they really have.
+    """
     return {
         "name": result.name,
         "title": result.title,
@@ -49,7 +57,10 @@ def result_json(result: RunResult, *, tables: tuple[str, ...] | None = None) -> 
         "reasons": list(result.reasons),
         "totals": {key: _json_value(value) for key, value in result.extra.get("totals", {}).items()},
         "tables": {
-            table.name: [{key: _json_value(value) for key, value in row.items()} for row in table.rows()]
+            table.name: [
+                {key: _json_value(value) for key, value in row.items()}
+                for row in (table if limit is None else sample(table, limit)).rows()
+            ]
             for table in result.tables
             if tables is None or table.name in tables
         },
@@ -58,6 +69,7 @@ def result_json(result: RunResult, *, tables: tuple[str, ...] | None = None) -> 
             for table in result.tables
             if tables is None or table.name in tables
         },
+        "sampled": {t.name: len(t) for t in result.tables if limit is not None and len(t) > limit},
         "titles": {table.name: table.title for table in result.tables},
         "assumptions": list(result.assumptions),
         "violations": list(result.violations),
@@ -107,11 +119,18 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def column_guide(result: RunResult) -> str:
+def column_guide(result: RunResult, limit: int | None = None) -> str:
     """A Markdown page: every table, every column, its unit and meaning."""
     lines = [f"# Columns of {result.name}", ""]
     for table in result.tables:
-        lines += [f"## {table.name}: {table.title}", "", "| column | unit | meaning |", "| --- | --- | --- |"]
+        lines += [f"## {table.name}: {table.title}", ""]
+        if limit is not None and len(table) > limit:
+            lines += [
+                f"{len(table):,} rows: all in {table.name}.parquet, {len(sample(table, limit)):,} evenly spaced ones "
+                f"in {table.name}.sample.csv and in result.json.",
+                "",
+            ]
+        lines += ["| column | unit | meaning |", "| --- | --- | --- |"]
         lines += [f"| {c.name} | {c.unit} | {c.doc.replace('|', chr(92) + '|')} |" for c in table.columns]
         lines.append("")
     return "\n".join(lines)

@@ -10,9 +10,12 @@ from pathlib import Path
 from ..sim.results import RunResult
 from .files import column_guide, dumps, result_json, write_csv, write_parquet
 from .html import render_html
-from .pictures import draw, file_stem, save_figure
+from .pictures import draw, file_stem, save_figure, svg_text
+from .text import sample
 
 MARKER = "result.json"
+# Longer tables are whole in Parquet; CSV and JSON hold an evenly spaced sample and say so.
+MOST_ROWS = 20_000
 
 
 class OutputError(ValueError):
@@ -68,19 +71,26 @@ def write_page(text: str, target: str | Path) -> Path:
 def _fill(result: RunResult, folder: Path) -> None:
     (folder / "tables").mkdir()
     for table in result.tables:
-        write_csv(table, folder / "tables" / f"{table.name}.csv")
+        long = len(table) > MOST_ROWS
+        write_csv(
+            sample(table, MOST_ROWS), folder / "tables" / f"{table.name}{'.sample' if long else ''}.csv"
+        )
         write_parquet(table, folder / "tables" / f"{table.name}.parquet")
-    (folder / "columns.md").write_text(column_guide(result), encoding="utf-8")
+    (folder / "columns.md").write_text(column_guide(result, MOST_ROWS), encoding="utf-8")
     (folder / "pictures").mkdir()
+    svgs: list[str] = []
     for index, picture in enumerate(result.pictures):
         figure = draw(picture)
-        for suffix in ("png", "svg"):
-            save_figure(figure, folder / "pictures" / f"{index + 1:02d}-{file_stem(picture)}.{suffix}")
+        stem = folder / "pictures" / f"{index + 1:02d}-{file_stem(picture)}"
+        svgs.append(svg_text(picture, figure))
+        stem.with_name(f"{stem.name}.svg").write_text(svgs[-1], encoding="utf-8")
+        figure.set_layout_engine("none")  # laid out by now; once more would only take its time again
+        save_figure(figure, stem.with_name(f"{stem.name}.png"))
     (folder / "inputs").mkdir()
     for name, text in result.inputs.items():
         (folder / "inputs" / Path(name).name).write_text(text, encoding="utf-8")
-    (folder / "report.html").write_text(render_html(result), encoding="utf-8")
-    (folder / MARKER).write_text(dumps(result_json(result)) + "\n", encoding="utf-8")
+    (folder / "report.html").write_text(render_html(result, svgs), encoding="utf-8")
+    (folder / MARKER).write_text(dumps(result_json(result, limit=MOST_ROWS)) + "\n", encoding="utf-8")
 
 
 def _move(beside: Path, target: Path) -> None:

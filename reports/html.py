@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -10,27 +12,45 @@ from markupsafe import Markup
 
 from ..sim.results import RunResult, Table
 from .pictures import svg_text
-from .text import heading, is_numeric, show
+from .text import head, heading, is_numeric, show
 
 _MAX_ROWS = 500
 _OPEN_ROWS = 40  # longer tables stand closed behind the pictures
 
 
-def render_html(result: RunResult) -> str:
-    """The page as text. Everything that comes from a scenario is escaped."""
+def render_html(result: RunResult, svgs: Sequence[str] | None = None) -> str:
+    """The page as text. Everything that comes from a scenario is escaped.
+
+    `svgs` are the pictures as SVG texts, where somebody has drawn them already.
+    """
+    drawn = [svg_text(picture) for picture in result.pictures] if svgs is None else svgs
     tables = [_table(table) for table in result.tables if len(table)]
     pictures = [
-        {"title": picture.title, "alt": picture.alt, "svg": _svg(svg_text(picture), picture.alt, index)}
-        for index, picture in enumerate(result.pictures)
+        {"title": picture.title, "alt": picture.alt, "svg": _svg(svg, picture.alt, index)}
+        for index, (picture, svg) in enumerate(zip(result.pictures, drawn, strict=True))
     ]
-    return _template().render(result=result, tables=tables, pictures=pictures)
+    return _template().render(
+        result=result, tables=tables, pictures=pictures, facts=_facts(result), mood=_mood(result)
+    )
+
+
+def _facts(result: RunResult) -> list[tuple[str, str]]:
+    """The sums of the run that a reader looks for first: what, number."""
+    return [(name.replace("_", " "), show(value)) for name, value in result.extra.get("totals", {}).items()]
+
+
+def _mood(result: RunResult) -> str:
+    """How the verdict is marked: a broken limit, something unknown, excess, or nothing to complain about."""
+    if result.exit_code:
+        return "bad" if result.exit_code == 1 else "warn"
+    return "excess" if result.extra.get("totals", {}).get("excess_wavefronts") else "fine"
 
 
 @lru_cache(maxsize=1)
 def _template() -> Any:
     from jinja2 import Environment
 
-    text = (resources.files(__package__) / "templates" / "report.html.j2").read_text(encoding="utf-8")
+    text = (resources.files("bankbench.reports") / "templates" / "report.html.j2").read_text(encoding="utf-8")
     return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
 
 
@@ -43,25 +63,38 @@ def _svg(text: str, alt: str, index: int) -> Markup:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    rows = []
-    for index, row in enumerate(table.rows()):
-        if index >= _MAX_ROWS:
-            break
-        rows.append([{"text": show(row[c.name]), "sort": _sort_key(row[c.name])} for c in table.columns])
+    numeric = [is_numeric(table, column) for column in table.columns]
+    rows = [
+        [_cell(row[c.name], number) for c, number in zip(table.columns, numeric, strict=True)]
+        for row in head(table, _MAX_ROWS).rows()
+    ]
+    more = max(len(table) - _MAX_ROWS, 0)
     return {
         "name": table.name,
         "title": table.title,
         "columns": [
-            {"heading": heading(c), "doc": c.doc, "numeric": is_numeric(table, c)} for c in table.columns
+            {"heading": heading(c), "doc": c.doc, "numeric": number}
+            for c, number in zip(table.columns, numeric, strict=True)
         ],
         "rows": rows,
-        "more": max(len(table) - _MAX_ROWS, 0),
+        "more": more,
+        "sampled": f"The first {_MAX_ROWS:,} of {len(table):,} rows; all are in tables/{table.name}.parquet.",
         "length": len(table),
         "long": len(table) > _OPEN_ROWS,
     }
 
 
+def _cell(value: Any, number: bool) -> dict[str, Any]:
+    """Text and sort key of a cell; no key where the page can sort by the text itself."""
+    text = show(value)
+    key = _sort_key(value)
+    return {"text": text, "sort": None if not number and key == text else key}
+
+
 def _sort_key(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return str(value)
+    """What the page sorts by: a plain number, or the text; "" for nothing, which goes last."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
     return repr(value) if isinstance(value, int | float) else show(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..sim.results import Column, Table
-from .text import heading, is_numeric, show
+from .text import head, heading, is_numeric, show
 
 _LEAST = 8
 
@@ -26,8 +26,7 @@ def markdown_lines(table: Table, width: int = 100, limit: int | None = None) -> 
     columns = [column for column in table.columns if not _says_nothing(table, column)]
     rows = [
         [_cell(show(row[column.name])) for column in columns]
-        for index, row in enumerate(table.rows())
-        if limit is None or index < limit
+        for row in (table if limit is None else head(table, limit)).rows()
     ]
     heads = [_cell(heading(column)) for column in columns]
     numeric = [is_numeric(table, column) for column in columns]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from ..sim.results import Column, Table
@@ -29,10 +30,34 @@ def show(value: Any) -> str:
     return str(value)
 
 
+def head(table: Table, limit: int) -> Table:
+    """The first `limit` rows; nothing behind them is converted."""
+    if len(table) <= limit:
+        return table
+    return replace(table, data={name: values[:limit] for name, values in table.data.items()})
+
+
+def sample(table: Table, limit: int) -> Table:
+    """At most `limit` rows, evenly spaced, the first one among them.
+
+    >>> t = Table("t", "T", (Column("x", "", ""),), {"x": list(range(10))})
+    >>> list(sample(t, 4).data["x"])
+    [0, 3, 6, 9]
+    """
+    if len(table) <= limit:
+        return table
+    step = -(-len(table) // limit)
+    return replace(table, data={name: values[::step] for name, values in table.data.items()})
+
+
 def heading(column: Column) -> str:
-    """`latency (cycles)`: a column's name with its unit."""
+    """`latency (cycles)`: a column's name with its unit, unless the name ends with it.
+
+    >>> heading(Column("bank_conflicts", "", "")), heading(Column("start", "byte", "")), heading(Column("cycles", "cycles", ""))
+    ('bank conflicts', 'start (byte)', 'cycles')
+    """
     name = column.name.replace("_", " ")
-    return f"{name} ({column.unit})" if column.unit else name
+    return f"{name} ({column.unit})" if column.unit and not name.endswith(column.unit) else name
 
 
 def is_numeric(table: Table, column: Column) -> bool:

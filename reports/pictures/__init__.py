@@ -52,13 +52,15 @@ def save_figure(figure: Figure, target: Path | Any) -> None:
         figure.savefig(target, format=suffix, metadata=metadata, dpi=150)
 
 
-def svg_text(picture: Picture) -> str:
-    """The picture as SVG text to put into a page (no XML header)."""
+def svg_text(picture: Picture, figure: Figure | None = None) -> str:
+    """The picture as SVG text to put into a page (no XML header); `figure` where it is drawn already."""
     import io
 
     stream = io.StringIO()
-    save_figure(draw(picture), stream)
+    save_figure(draw(picture) if figure is None else figure, stream)
     text = stream.getvalue()
+    # Browsers without DejaVu take Verdana, which has the same widths, instead of a narrow serif.
+    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
     return text[text.index("<svg") :]
 
 
