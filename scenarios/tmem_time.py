@@ -242,22 +242,26 @@ def hazard_table(runs: Sequence[Simulation]) -> Table:
 
 
 def timeline_picture(run: Simulation, name: str) -> Picture:
-    """The first cycles of the program, resources and roles over time."""
-    shown = [span for span in run.spans if span.start < _TIMELINE_CYCLES][:_TIMELINE_SPANS]
-    end = min(max((span.end for span in shown), default=1.0), float(_TIMELINE_CYCLES))
+    """A stretch of the program, resources and roles over time: around its first load, or its beginning."""
+    loads = [span.start for span in run.spans if span.row.startswith("tmem ld")]
+    first = max(0.0, min(loads[0] - 0.6 * _TIMELINE_CYCLES, run.cycles - _TIMELINE_CYCLES)) if loads else 0.0
+    inside = [span for span in run.spans if span.end > first and span.start < first + _TIMELINE_CYCLES]
+    shown = inside[:_TIMELINE_SPANS]
+    end = min(max((span.end for span in shown), default=1.0), first + _TIMELINE_CYCLES)
     seen = dict.fromkeys(span.row for span in shown)
     rows = [*(row for row in run.busy if row in seen), *(role for role in run.ends if role in seen)]
     return Picture(
         kind="tmem_timeline",
-        title=f"{name}: the first {end:,.0f} of {run.cycles:,.0f} cycles",
+        title=f"{name}: cycles {first:,.0f} to {end:,.0f} of {run.cycles:,.0f}",
         alt=f"Timeline of {', '.join(rows)}; {run.critical} is busy for {run.share(run.critical):.0%} of the time",
         data={
             "rows": rows,
             "row": [span.row for span in shown],
             "text": [span.text for span in shown],
-            "start": [span.start for span in shown],
+            "start": [max(span.start, first) for span in shown],
             "end": [min(span.end, end) for span in shown],
             "waiting": [span.waiting for span in shown],
+            "from": first,
             "until": end,
         },
     )

@@ -44,19 +44,20 @@ def tmem_map(picture: Picture) -> Figure:
             Rectangle((0, 0), used, lanes, facecolor="white", hatch="////", edgecolor="#b9bec7", lw=0)
         )
         for box in boxes:
-            _box(axes, box, colour_of[str(box["group"])], int(data["slab"]), box in small)
+            inner = [other for other in boxes if other["inside"] == box["name"]]
+            _box(axes, box, colour_of[str(box["group"])], int(data["slab"]), box in small, inner)
         for lane in range(0, lanes, int(data["window"])):
             axes.axhline(lane, color=INK, lw=0.7, ls=(0, (4, 3)), alpha=0.45)
         if needed > columns:
             axes.axvline(columns, color=VERMILION, lw=2)
             axes.text(
-                columns - 3,
-                lanes * 0.5,
-                f"{columns} exist",
-                rotation=90,
+                columns - 6,
+                lanes * 0.875,
+                f"only {columns} exist",
                 ha="right",
                 va="center",
                 color=VERMILION,
+                bbox={"facecolor": "white", "edgecolor": VERMILION, "boxstyle": "round,pad=0.25"},
             )
         if allocation:
             axes.axvline(min(allocation, most), color=INK, lw=1.6)
@@ -75,7 +76,9 @@ def tmem_map(picture: Picture) -> Figure:
         right.spines["right"].set_visible(False)
         axes.set_title(picture.title, loc="left")
         figure.legend(
-            handles=_legend(groups, colour_of, boxes, allocation, needed, columns),
+            handles=_legend(
+                groups, colour_of, boxes, (allocation, needed, columns), lanes // int(data["slab"])
+            ),
             loc="outside lower center",
             ncols=6,
             frameon=False,
@@ -85,8 +88,15 @@ def tmem_map(picture: Picture) -> Figure:
         return figure
 
 
-def _box(axes: Any, box: Mapping[str, Any], colour: str, slab: int, small: bool) -> None:
-    """One rectangle for each run of slabs; the name is written once, in the tallest."""
+def _box(
+    axes: Any,
+    box: Mapping[str, Any],
+    colour: str,
+    slab: int,
+    small: bool,
+    inner: Sequence[Mapping[str, Any]],
+) -> None:
+    """One rectangle for each run of slabs; the name stands in the widest part that no inner box covers."""
     start, width = int(box["column"]), int(box["columns"])
     runs = _runs(int(box["slabs"]))
     inside = bool(box["inside"])
@@ -99,7 +109,7 @@ def _box(axes: Any, box: Mapping[str, Any], colour: str, slab: int, small: bool)
                 facecolor=colour,
                 alpha=0.6 if inside else 1,
                 edgecolor=INK,
-                lw=1.1,
+                lw=0.3 if width < 3 else 1.1,
                 ls="--" if inside else "-",
             )
         )
@@ -113,7 +123,7 @@ def _box(axes: Any, box: Mapping[str, Any], colour: str, slab: int, small: bool)
         # between two lines of the windows, and lower for a box that lies over another
         middle = first * slab + tall * (0.625 if inside else 0.375 if tall > 4 * slab else 0.5)
         axes.text(
-            start + width / 2,
+            _middle(start, width, inner),
             middle,
             name if tall <= 2 * slab else f"{name}\n{width} columns",
             ha="center",
@@ -122,6 +132,19 @@ def _box(axes: Any, box: Mapping[str, Any], colour: str, slab: int, small: bool)
             color="white" if dark else INK,
             rotation=90 if width < 44 and tall > 2 * slab else 0,
         )
+
+
+def _middle(start: int, width: int, inner: Sequence[Mapping[str, Any]]) -> float:
+    """The middle of the widest stretch of columns that is free of inner boxes, of the whole when there is none."""
+    edges = sorted((int(box["column"]), int(box["column"]) + int(box["columns"])) for box in inner)
+    gaps: list[tuple[int, int]] = []
+    at = start
+    for first, end in edges:
+        gaps.append((first - at, at))
+        at = max(at, end)
+    gaps.append((start + width - at, at))
+    wide, first = max(gaps)
+    return first + wide / 2 if wide > 0 else start + width / 2
 
 
 def _runs(bits: int) -> list[tuple[int, int]]:
@@ -151,10 +174,10 @@ def _legend(
     groups: Sequence[str],
     colour_of: Mapping[str, str],
     boxes: Sequence[Mapping[str, Any]],
-    allocation: int,
-    needed: int,
-    columns: int,
+    sizes: tuple[int, int, int],
+    slabs: int,
 ) -> list[Rectangle]:
+    allocation, needed, columns = sizes
     handles: list[Rectangle] = []
     for name in groups:
         own = [box for box in boxes if box["group"] == name]
@@ -162,10 +185,16 @@ def _legend(
         copies = f", {own[0]['copies']} copies" if int(own[0]["copies"]) > 1 else ""
         text = f"{name}: {own[0]['columns']} at {at}{copies}"
         handles.append(Rectangle((0, 0), 1, 1, facecolor=colour_of[name], edgecolor=INK, label=text))
-    text = (
-        f"allocated, unused ({allocation - needed} columns)" if allocation > needed else "allocated, unused"
-    )
-    handles.append(Rectangle((0, 0), 1, 1, facecolor="white", hatch="////", edgecolor=GREY, label=text))
+    covered = np.zeros((slabs, max(allocation, needed)), bool)
+    for box in boxes:
+        for first, count in _runs(int(box["slabs"])):
+            covered[first : first + count, int(box["column"]) : int(box["column"]) + int(box["columns"])] = (
+                True
+            )
+    free = int((~covered).sum())
+    if free:
+        text = f"allocated, unused ({free / covered.size:.0%})"
+        handles.append(Rectangle((0, 0), 1, 1, facecolor="white", hatch="////", edgecolor=GREY, label=text))
     if allocation and allocation < columns:
         text = f"free ({columns - allocation} columns)"
         handles.append(Rectangle((0, 0), 1, 1, facecolor="#eceef1", edgecolor=GREY, label=text))

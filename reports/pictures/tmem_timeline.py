@@ -16,8 +16,8 @@ def tmem_timeline(picture: Picture) -> Figure:
     """One line a resource or role.
 
     `data`: `rows` (names, top to bottom), and one entry a bar: `row`, `text`, `start`, `end` in cycles, `waiting` (a
-    role that waits, hatched); `until` is the right edge. Bars have the colour of what they work on: the first word of
-    `text` and the one behind it, without the number of a ring's slot.
+    role that waits, hatched); `from` and `until` are the edges. Bars have the colour of what they work on: the first
+    word of `text` and the one behind it, without the number of a ring's slot.
     """
     data = picture.data
     rows = [str(row) for row in data["rows"]]
@@ -43,7 +43,7 @@ def tmem_timeline(picture: Picture) -> Figure:
             )
         axes.set_yticks(np.arange(len(rows)), rows)
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlim(0, float(data["until"]))
+        axes.set_xlim(float(data["from"]), float(data["until"]))
         axes.set_xlabel("cycles")
         axes.set_title(picture.title, loc="left")
         handles = [
