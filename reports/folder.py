@@ -10,7 +10,7 @@ from pathlib import Path
 from ..sim.results import RunResult
 from .files import column_guide, dumps, result_json, write_csv, write_parquet
 from .html import render_html
-from .pictures import draw, file_stem, save_figure, svg_text
+from .pictures import draw, file_stem, pictures_of, save_figure, svg_text
 from .text import sample
 
 MARKER = "result.json"
@@ -79,7 +79,7 @@ def _fill(result: RunResult, folder: Path) -> None:
     (folder / "columns.md").write_text(column_guide(result, MOST_ROWS), encoding="utf-8")
     (folder / "pictures").mkdir()
     svgs: list[str] = []
-    for index, picture in enumerate(result.pictures):
+    for index, picture in enumerate(pictures_of(result)):
         figure = draw(picture)
         stem = folder / "pictures" / f"{index + 1:02d}-{file_stem(picture)}"
         svgs.append(svg_text(picture, figure))

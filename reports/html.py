@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..sim.results import RunResult, Table
-from .pictures import svg_text
+from .pictures import pictures_of, svg_text
 from .text import head, heading, is_numeric, show
 
 _MAX_ROWS = 500
@@ -21,13 +21,14 @@ _OPEN_ROWS = 40  # longer tables stand closed behind the pictures
 def render_html(result: RunResult, svgs: Sequence[str] | None = None) -> str:
     """The page as text. Everything that comes from a scenario is escaped.
 
-    `svgs` are the pictures as SVG texts, where somebody has drawn them already.
+    `svgs` are the pictures (`pictures_of`) as SVG texts, where somebody has drawn them already.
     """
-    drawn = [svg_text(picture) for picture in result.pictures] if svgs is None else svgs
+    shown = pictures_of(result)
+    drawn = [svg_text(picture) for picture in shown] if svgs is None else svgs
     tables = [_table(table) for table in result.tables if len(table)]
     pictures = [
         {"title": picture.title, "alt": picture.alt, "svg": _svg(svg, picture.alt, index)}
-        for index, (picture, svg) in enumerate(zip(result.pictures, drawn, strict=True))
+        for index, (picture, svg) in enumerate(zip(shown, drawn, strict=True))
     ]
     return _template().render(
         result=result, tables=tables, pictures=pictures, facts=_facts(result), mood=_mood(result)

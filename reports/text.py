@@ -53,8 +53,8 @@ def sample(table: Table, limit: int) -> Table:
 def heading(column: Column) -> str:
     """`latency (cycles)`: a column's name with its unit, unless the name ends with it.
 
-    >>> heading(Column("bank_conflicts", "", "")), heading(Column("start", "byte", "")), heading(Column("cycles", "cycles", ""))
-    ('bank conflicts', 'start (byte)', 'cycles')
+    >>> heading(Column("bank_conflicts", "", "")), heading(Column("start", "byte", ""))
+    ('bank conflicts', 'start (byte)')
     """
     name = column.name.replace("_", " ")
     return f"{name} ({column.unit})" if column.unit and not name.endswith(column.unit) else name

@@ -7,22 +7,28 @@ loads matplotlib before a picture is wanted.
 from __future__ import annotations
 
 import re
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...sim.results import Picture
+from .derived import pictures_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # kind -> (module, function). A picture's `data` is documented in its function.
 KINDS: dict[str, tuple[str, str]] = {
+    "bank_heat": ("bank_heat", "bank_heat"),
     "bank_map": ("bank_map", "bank_map"),
     "occupancy": ("ascend", "occupancy"),
     "pipe_busy": ("ascend", "pipe_busy"),
     "pipe_timeline": ("ascend", "pipe_timeline"),
+    "port_use": ("port_use", "port_use"),
     "predicted_measured": ("predicted_measured", "predicted_measured"),
+    "replica_traffic": ("replica_traffic", "replica_traffic"),
+    "stalls": ("stalls", "stalls"),
     "sweep_maps": ("sweep", "sweep_maps"),
     "sweep_parallel": ("sweep", "sweep_parallel"),
     "sweep_pareto": ("sweep", "sweep_pareto"),
@@ -32,6 +38,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "ub_groups": ("ascend", "ub_groups"),
     "wavefronts": ("wavefronts", "wavefronts"),
 }
+
+__all__ = ["KINDS", "draw", "file_stem", "pictures_of", "save_figure", "svg_text"]
 
 
 def draw(picture: Picture) -> Figure:
@@ -46,9 +54,11 @@ def save_figure(figure: Figure, target: Path | Any) -> None:
     """Saves as PNG or SVG by the suffix (or `format` of a stream); the same figure gives the same bytes."""
     from .style import rc
 
-    with rc():
+    with rc(), warnings.catch_warnings():
         suffix = target.suffix.lstrip(".") if isinstance(target, Path) else "svg"
         metadata = {"Date": None} if suffix == "svg" else {"Software": None}
+        # Signs that the font lacks are drawn as boxes in a PNG; SVG keeps them as text. No reader can act on a warning.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(target, format=suffix, metadata=metadata, dpi=150)
 
 

@@ -1,0 +1,56 @@
+"""Stall breakdown: what was waited for, by role where there are several."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from ...sim.results import Picture
+from .style import CATEGORIES, HATCHES, INK, new_figure, rc, shorten
+
+
+def stalls(picture: Picture) -> Figure:
+    """Bars of waited cycles: one a cause for a single role, else one a role, divided by cause.
+
+    `data`: `names` (n roles), `causes` (m texts), `cycles` (n lists of m numbers).
+    """
+    names = [shorten(name, 40) for name in picture.data["names"]]
+    causes = [shorten(cause, 40) for cause in picture.data["causes"]]
+    cycles = np.asarray(picture.data["cycles"], dtype=np.float64)
+    with rc():
+        single = len(names) == 1
+        lines = causes if single else names
+        figure = new_figure(8.4, 1.25 + 0.34 * len(lines) + (0 if single else 0.2 * -(-len(causes) // 4)))
+        axes = figure.add_subplot()
+        rows = np.arange(len(lines))
+        total = cycles[0] if single else cycles.sum(axis=1)
+        if single:
+            axes.barh(rows, total, 0.66, color=CATEGORIES[0])
+        else:
+            left = np.zeros(len(names))
+            for index, cause in enumerate(causes):
+                axes.barh(
+                    rows,
+                    cycles[:, index],
+                    0.66,
+                    left=left,
+                    label=cause,
+                    color=CATEGORIES[index % len(CATEGORIES)],
+                    hatch=HATCHES[index // len(CATEGORIES) % len(HATCHES)],
+                    edgecolor="white",
+                    lw=0.4,
+                )
+                left += cycles[:, index]
+            figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+        span = max(float(total.max()), 1.0)
+        for row, value in enumerate(total):
+            share = f" ({100 * value / total.sum():.0f} %)" if single else ""
+            axes.text(value + 0.012 * span, row, f"{value:,.0f}{share}", va="center", color=INK)
+        axes.set_yticks(rows, lines)
+        axes.invert_yaxis()
+        axes.set_xlim(0, span * 1.2)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.set_xlabel("waited cycles" if not single else "waited cycles, summed over the warps")
+        axes.set_title(picture.title, loc="left")
+        return figure
