@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from ..errors import Place, ScenarioError
 from .batch import OTHER, Batch, Places, TraceProblem, bits_of, checked, code_or_problem, to_window
 from .blocks import Progress, line_blocks
-from .hexes import hex_numbers
+from .hexes import hex_rows
 
 _WINDOW = 1 << 24
 _GENERIC = {b"LD", b"ST", b"ATOM", b"RED"}
 _LIST, _STRIDE, _DELTA = 0, 1, 2
-_WORDS = (b"thread", b"warp", b"insts", b"cluster")
+_WORDS = ("thread block", "warp =", "insts =", "cluster ")
 
 
 def accelsim_batches(path: Path, places: Places, progress: Progress | None = None) -> Iterator[Batch]:
@@ -77,23 +77,22 @@ class _Reader:
         """The instructions of some lines."""
         found = _Found()
         for number, line in enumerate(lines, first):
-            words = line.split(None, 24)
-            if not words:
-                continue
-            head = words[0]
-            if head[:1] in b"-#" or head in _WORDS:
-                self._mark(line, words)
+            sign = line[:1]
+            if not sign or (sign in b"-#twic\r" and self._mark(line)):
                 continue
             try:
-                self._instruction(line, words, number, found)
+                self._instruction(line, number, found)
             except (ValueError, IndexError) as error:
                 text = " ".join(str(error).split())[:120]
                 found.problems.append(TraceProblem(number, f"not an instruction of a trace ({text})"))
         return found.batch(self._shared_base)
 
-    def _mark(self, line: bytes, words: list[bytes]) -> None:
+    def _mark(self, line: bytes) -> bool:
+        """Takes in a line that is no instruction; False when it is one."""
         text = line.decode("utf-8", "replace").strip()
-        if words[0] == b"warp" or text.startswith("#BEGIN_TB"):
+        if text[:1] not in ("-", "#", "") and not text.startswith(_WORDS):
+            return False
+        if text.startswith(("warp", "#BEGIN_TB")):
             self._since = 0
             self._in_blocks = True
         elif text.startswith("-kernel name ="):
@@ -105,45 +104,41 @@ class _Reader:
             self._version = _header_number(text, 10)
         elif text.startswith("-enable lineinfo ="):
             self._line_info = _header_number(text, 10)
+        return True
 
-    def _instruction(self, line: bytes, words: list[bytes], number: int, found: _Found) -> None:
-        at = self._first(words)
-        since_key = tuple(words[:4]) if self._prefix and not self._in_blocks else None
-        if len(words) == 25:
-            words = line.split()
-        pc, mask = words[at], int(words[at + 1], 16)
-        if not 0 <= mask < 1 << 32:
-            raise ValueError(f"mask {words[at + 1].decode('ascii', 'replace')}")
-        dests = int(words[at + 2])
-        if not 0 <= dests <= 8:
-            raise ValueError(f"{dests} destination registers")
-        at += 3 + dests
-        op = words[at]
+    def _instruction(self, line: bytes, number: int, found: _Found) -> None:
+        first = self._first(line)
+        words = line.split(None, first + 3)
+        if not words:
+            return
+        pc, mask, dests = words[first], int(words[first + 1], 16), int(words[first + 2])
+        if not 0 <= mask < 1 << 32 or not 0 <= dests <= 8:
+            raise ValueError(f"mask {mask:#x}, {dests} destinations")
+        rest = words[first + 3].split(None, dests + 1)
+        op = rest[dests]
+        raw = tuple(words[:4]) if self._prefix and not self._in_blocks else None
+        since = self._since if raw is None else self._raw_since.get(raw, 0)
         code, message = self._code(op)
-        since = self._since if since_key is None else self._raw_since.get(since_key, 0)
         shared = False
         if message:
             found.problems.append(TraceProblem(number, message))
-        elif code != OTHER or (self._shared_base and op.split(b".", 1)[0] in _GENERIC):
-            sources = int(words[at + 1])
-            if not 0 <= sources <= 16:
-                raise ValueError(f"{sources} source registers")
-            at += 2 + sources
-            if int(words[at]) > 0 and mask:
-                shared = self._addresses(code, op, pc, mask, words[at + 1 :], number, since, found)
-        if not shared:
-            found.others[op.split(b".", 1)[0].decode("utf-8", "replace")[:40]] += 1
-        if since_key is None:
-            self._since = 0 if shared else since + 1
+        elif mask and (code != OTHER or (self._shared_base and op.split(b".", 1)[0] in _GENERIC)):
+            shared = self._addresses(code, op, pc, mask, rest[dests + 1], number, since, found)
+        if not shared and not message:
+            found.others[op.split(b".", 1)[0]] += 1
+        since = 0 if shared else since + 1
+        if raw is None:
+            self._since = since
         else:
             if len(self._raw_since) > 1 << 20:
                 self._raw_since.clear()
-            self._raw_since[since_key] = 0 if shared else since + 1
+            self._raw_since[raw] = since
 
-    def _first(self, words: list[bytes]) -> int:
+    def _first(self, line: bytes) -> int:
         """Index of the PC: behind block and warp numbers (raw and old traces) and the source line."""
         if self._prefix is None:
             self._prefix = 0
+            words = line.split()
             if not self._in_blocks or self._version < 3:
                 for prefix in (4, 11, 0):
                     at = prefix + self._line_info
@@ -161,35 +156,35 @@ class _Reader:
         return known
 
     def _addresses(
-        self,
-        code: int,
-        op: bytes,
-        pc: bytes,
-        mask: int,
-        rest: list[bytes],
-        number: int,
-        since: int,
-        found: _Found,
+        self, code: int, op: bytes, pc: bytes, mask: int, rest: bytes, number: int, since: int, found: _Found
     ) -> bool:
-        """Takes the addresses of one access; False when a generic one goes elsewhere."""
-        mode, count = int(rest[0]), mask.bit_count()
+        """Takes the addresses of one access; False when it has none, and when a generic one goes elsewhere."""
+        sources, rest = rest.split(None, 1)
+        if not sources.isdigit() or int(sources) > 16:
+            raise ValueError(f"{sources[:20]!r} source registers")
+        words = rest.split(None, int(sources) + 2)
+        if int(words[int(sources)]) <= 0:
+            return False
+        mode, tail = int(words[int(sources) + 1]), words[int(sources) + 2]
+        base = 0
         if mode == _LIST:
-            numbers = rest[1 : 1 + count]
-            if len(numbers) < count:
-                raise ValueError(f"{len(numbers)} addresses for {count} lanes")
-            base = int(numbers[0], 16)
+            if code == OTHER:
+                base = int(tail.split(None, 1)[0], 16)
         elif mode == _STRIDE:
-            base, numbers = int(rest[1], 16), [rest[2]]
+            start, stride = tail.split(None, 2)[:2]
+            base, tail = int(start, 16), stride
             run = mask >> ((mask & -mask).bit_length() - 1)
             if run & (run + 1):
                 raise ValueError("a stride, but lanes without a gap are needed for one")
-            int(rest[2])
+            if abs(int(stride)) >> 40:
+                raise ValueError(f"a stride of {int(stride)} bytes")
         elif mode == _DELTA:
-            base, numbers = int(rest[1], 16), rest[2 : 1 + count]
-            if len(numbers) < count - 1:
-                raise ValueError(f"{len(numbers)} differences for {count} lanes")
+            start, _, tail = tail.partition(b" ")
+            base = int(start, 16)
         else:
             raise ValueError(f"address mode {mode}; 0, 1 and 2 are known")
+        if base >> 60 or base < 0:
+            raise ValueError("an address of more than 60 bits")
         if code == OTHER:
             if not self._shared_base <= base < self._shared_base + _WINDOW:
                 return False
@@ -207,7 +202,8 @@ class _Reader:
             place = self._places.number(f"{self._kernel}: {value:#06x}" if self._kernel else value)
             if len(self._place_of) < 1 << 20:
                 self._place_of[pc] = place
-        found.add(mode, code, mask, place, since, number, base, numbers)
+        found.rows[mode].append((code, mask, place, since, number, base))
+        found.tails[mode].append(tail)
         return True
 
 
@@ -224,40 +220,24 @@ class _Found:
 
     def __init__(self) -> None:
         self.problems: list[TraceProblem] = []
-        self.others: Counter[str] = Counter()
-        self._rows: tuple[list[tuple[int, int, int, int, int, int]], ...] = ([], [], [])
-        self._numbers: tuple[list[list[bytes]], ...] = ([], [], [])
-
-    def add(
-        self,
-        mode: int,
-        code: int,
-        mask: int,
-        place: int,
-        since: int,
-        line: int,
-        base: int,
-        numbers: list[bytes],
-    ) -> None:
-        """One access: `numbers` are addresses, the stride, or the differences."""
-        if base >> 62 or base < 0:
-            raise ValueError("an address of more than 62 bits")
-        self._rows[mode].append((code, mask, place, since, line, base))
-        self._numbers[mode].append(numbers)
+        self.others: Counter[bytes] = Counter()
+        # (code, mask, place, gap, line, base), and the text of the addresses, the stride or the differences
+        self.rows: tuple[list[tuple[int, int, int, int, int, int]], ...] = ([], [], [])
+        self.tails: tuple[list[bytes], ...] = ([], [], [])
 
     def batch(self, shared_base: int) -> Batch:
         """The checked batch; accesses in the order of their lines."""
-        parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        rows_of, tables = [np.zeros((0, 6), dtype=np.int64)], [np.zeros((0, 32), dtype=np.int64)]
         for mode in (_LIST, _STRIDE, _DELTA):
-            rows = self._rows[mode]
-            if not rows:
-                continue
-            try:
-                parts.append((np.array(rows, dtype=np.int64), self._table(mode, rows, self._numbers[mode])))
-            except (ValueError, OverflowError):
-                parts += self._one_by_one(mode)
-        rows = np.concatenate([part[0] for part in parts]) if parts else np.zeros((0, 6), dtype=np.int64)
-        table = np.concatenate([part[1] for part in parts]) if parts else np.zeros((0, 32), dtype=np.int64)
+            if self.rows[mode]:
+                rows = np.array(self.rows[mode], dtype=np.int64)
+                table, wrong = _table(mode, rows, self.tails[mode])
+                for row, message in wrong.items():
+                    self.problems.append(TraceProblem(int(rows[row, 4]), f"addresses: {message}"))
+                good = np.array([row not in wrong for row in range(len(rows))], dtype=np.bool_)
+                rows_of.append(rows[good])
+                tables.append(table[good])
+        rows, table = np.concatenate(rows_of), np.concatenate(tables)
         order = np.argsort(rows[:, 4], kind="stable")
         rows, table = rows[order], table[order]
         batch = Batch(
@@ -267,41 +247,48 @@ class _Found:
             rows[:, 2],
             rows[:, 3],
             self.problems,
-            self.others,
+            Counter({op.decode("utf-8", "replace")[:40]: count for op, count in self.others.items()}),
         )
         return checked(batch, rows[:, 4])
 
-    def _one_by_one(self, mode: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        parts = []
-        for row, numbers in zip(self._rows[mode], self._numbers[mode], strict=True):
-            try:
-                parts.append((np.array([row], dtype=np.int64), self._table(mode, [row], [numbers])))
-            except (ValueError, OverflowError) as error:
-                self.problems.append(TraceProblem(row[4], f"addresses: {' '.join(str(error).split())[:120]}"))
-        return parts
 
-    @staticmethod
-    def _table(
-        mode: int, rows: Sequence[tuple[int, ...]], numbers: Sequence[Sequence[bytes]]
-    ) -> NDArray[np.int64]:
-        active = bits_of(np.array([row[1] for row in rows], dtype=np.uint32))
-        table = np.zeros(active.shape, dtype=np.int64)
-        base = np.array([row[5] for row in rows], dtype=np.int64)
-        if mode == _LIST:
-            table[active] = hex_numbers([token for tokens in numbers for token in tokens])
-        elif mode == _STRIDE:
-            stride = _decimals(token for tokens in numbers for token in tokens)
-            table = base[:, None] + stride[:, None] * (np.cumsum(active, axis=1) - 1)
+def _table(
+    mode: int, rows: NDArray[np.int64], tails: Sequence[bytes]
+) -> tuple[NDArray[np.int64], dict[int, str]]:
+    """Addresses (n, 32) of rows of one mode, and what was wrong by row."""
+    active = bits_of(rows[:, 1].astype(np.uint32))
+    counts = active.sum(axis=1)
+    base = rows[:, 5:]
+    table = np.zeros(active.shape, dtype=np.int64)
+    if mode == _STRIDE:
+        stride = np.array([int(tail) for tail in tails], dtype=np.int64)
+        table = base + stride[:, None] * (np.cumsum(active, axis=1) - 1)
+        return np.where(active, table, 0), {}
+    if mode == _LIST:
+        values, wrong = hex_rows(tails, counts.tolist())
+        table[active] = values[np.arange(32) < counts[:, None]]
+        return table, wrong
+    values, wrong = _differences(tails, counts.tolist())
+    sums = base + np.cumsum(values, axis=1)
+    table[active] = sums[np.arange(32) < counts[:, None]]
+    return table, wrong
+
+
+def _differences(tails: Sequence[bytes], counts: Sequence[int]) -> tuple[NDArray[np.int64], dict[int, str]]:
+    """Differences from lane to lane, left-aligned behind a 0 for the first lane, and what was wrong by row."""
+    table = np.zeros((len(tails), 32), dtype=np.int64)
+    wrong: dict[int, str] = {}
+    for row, (tail, count) in enumerate(zip(tails, counts, strict=True)):
+        tokens = tail.split(None, count)[: count - 1]
+        try:
+            values = [int(token) for token in tokens]
+        except ValueError as error:
+            wrong[row] = " ".join(str(error).split())[:120]
+            continue
+        if len(values) < count - 1:
+            wrong[row] = f"{len(values)} differences, {count - 1} are needed"
+        elif any(abs(value) >> 48 for value in values):
+            wrong[row] = "a difference of more than 48 bits"
         else:
-            later = active.copy()
-            later[np.arange(len(rows)), np.argmax(active, axis=1)] = False
-            table[later] = _decimals(token for tokens in numbers for token in tokens)
-            table = base[:, None] + np.cumsum(table, axis=1)
-        return np.where(active, table, 0)
-
-
-def _decimals(tokens: Iterator[bytes]) -> NDArray[np.int64]:
-    values = np.array([int(token) for token in tokens], dtype=np.int64)
-    if len(values) and np.abs(values).max() >> 56:
-        raise ValueError("a difference of more than 56 bits")
-    return values
+            table[row, 1:count] = values
+    return table, wrong

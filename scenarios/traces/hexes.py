@@ -46,3 +46,41 @@ def hex_table(text: NDArray[np.uint8]) -> NDArray[np.int64]:
     for place in range(max(0, text.shape[-1] - 15), text.shape[-1]):
         found = (found << 4) | digits[..., place]
     return found
+
+
+def hex_rows(tails: Sequence[bytes], counts: Sequence[int]) -> tuple[NDArray[np.int64], dict[int, str]]:
+    """The first `counts[i]` numbers of each tail, left-aligned in rows of 32, and what was wrong by row.
+
+    Tails whose numbers are equally long with one blank between them, as tracers print them, are converted as one
+    table of bytes; the others number by number.
+    """
+    table = np.zeros((len(tails), 32), dtype=np.int64)
+    wrong: dict[int, str] = {}
+    groups: dict[tuple[int, int], list[int]] = {}
+    single: list[int] = []
+    for row, (tail, count) in enumerate(zip(tails, counts, strict=True)):
+        length = tail.find(b" ")
+        if length > 2 and len(tail) + 1 >= count * (length + 1):
+            groups.setdefault((count, length), []).append(row)
+        else:
+            single.append(row)
+    for (count, length), rows in groups.items():
+        size = count * (length + 1)
+        text = b"".join([(tails[row] + b" ")[:size] for row in rows])
+        cells = np.frombuffer(text, dtype=np.uint8).reshape(len(rows), count, length + 1)
+        good = (cells[:, :, length] == ord(" ")).all(axis=1)
+        good &= ~(cells[:, :, :length] == ord(" ")).any(axis=(1, 2))
+        try:
+            table[np.array(rows)[good], :count] = hex_table(cells[good][:, :, :length])
+        except ValueError:
+            good[:] = False
+        single += np.array(rows)[~good].tolist()
+    for row in single:
+        tokens = tails[row].split(None, counts[row])[: counts[row]]
+        try:
+            if len(tokens) < counts[row]:
+                raise ValueError(f"{len(tokens)} addresses, {counts[row]} are needed")
+            table[row, : counts[row]] = hex_numbers(tokens)
+        except ValueError as error:
+            wrong[row] = " ".join(str(error).split())[:120]
+    return table, wrong

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .batch import OTHER, Batch, Places, TraceProblem, checked, code_or_problem, to_window
 from .blocks import Progress, line_blocks
 from .gaps import Gaps
-from .hexes import hex_numbers
+from .hexes import hex_rows
 
 _MARK = b"MEMTRACE:"
 _LAUNCH = re.compile(rb"Kernel name (.+?) - grid launch id (\d+)|LAUNCH.*?Kernel name (.+?)(?: - |$)")
@@ -132,35 +132,10 @@ def _addresses(
     tails: Sequence[bytes], lines: Sequence[int], problems: list[TraceProblem]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(addresses (m, 32), which of the tails they are); tails that are not 32 numbers become problems."""
-    tokens: list[bytes] = []
-    good: list[int] = []
-    for index, tail in enumerate(tails):
-        words = tail.split()
-        if len(words) == 32:
-            tokens += words
-            good.append(index)
-        else:
-            problems.append(TraceProblem(lines[index], f"{len(words)} addresses, 32 are needed"))
-    try:
-        values = hex_numbers(tokens)
-    except ValueError:
-        return _one_by_one(tails, good, lines, problems)
-    return values.reshape(-1, 32), np.array(good, dtype=np.int64)
-
-
-def _one_by_one(
-    tails: Sequence[bytes], good: Sequence[int], lines: Sequence[int], problems: list[TraceProblem]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    rows: list[NDArray[np.int64]] = []
-    kept: list[int] = []
-    for index in good:
-        try:
-            rows.append(hex_numbers(tails[index].split()))
-            kept.append(index)
-        except ValueError as error:
-            problems.append(TraceProblem(lines[index], f"addresses: {' '.join(str(error).split())[:120]}"))
-    table = np.stack(rows) if rows else np.zeros((0, 32), dtype=np.int64)
-    return table, np.array(kept, dtype=np.int64)
+    table, wrong = hex_rows(tails, [32] * len(tails))
+    problems += [TraceProblem(lines[row], message) for row, message in wrong.items()]
+    good = np.array([row for row in range(len(tails)) if row not in wrong], dtype=np.int64)
+    return table[good], good
 
 
 def _mask(addresses: NDArray[np.int64]) -> NDArray[np.uint32]:
