@@ -31,12 +31,12 @@ from .expressions import evaluate
 _VECTORS = (
     Column("vector", "", "the instruction"),
     Column("repeats", "", "repeats of all its parts"),
-    Column("read-read", "cycles", "extra by reads that meet in a bank group"),
-    Column("write-write", "cycles", "extra by writes that meet in a bank group"),
-    Column("read-write", "cycles", "extra by a read and a write that meet in a bank"),
-    Column("static", "cycles", "of all repeats by the documented rules alone"),
-    Column("cycles", "cycles", "one execution, delayed writes and overhead included; empty where unknown"),
-    Column("per repeat", "cycles", "without the fixed overhead"),
+    Column("r-r", "", "extra cycles by reads that meet in a bank group"),
+    Column("w-w", "", "extra cycles by writes that meet in a bank group"),
+    Column("r-w", "", "extra cycles by a read and a write that meet in a bank"),
+    Column("static", "", "cycles of all repeats by the documented rules alone"),
+    Column("cycles", "", "cycles of one execution, delayed writes and overhead included; empty where unknown"),
+    Column("per repeat", "", "cycles of a repeat without the fixed overhead"),
     Column("times", "", "executions"),
 )
 _LANES = (

@@ -115,9 +115,9 @@ def _vector(item: Fields, repeats: int) -> VectorOp:
 
 
 _KINDS: dict[str, Callable[[Chip, list[Fields]], Iterator[Row]]] = {
-    "ub conflicts": _each(_conflicts),
-    "ub cases 1 to 7": _each(_function),
-    "ub cases": _each(_ratio),
+    "ub ratio": _each(_conflicts),
+    "ub counts": _each(_function),
+    "ub loop ratio": _each(_ratio),
     "nd2nz": _each(_relayout),
     "mmad": _each(_mmad),
     "matmul": matmul_rows,

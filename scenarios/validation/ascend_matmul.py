@@ -1,7 +1,7 @@
 """The published matrix multiplications of 8192 x 8192 x 8192 as schedules of the scenario vocabulary.
 
-A part of one core's share is simulated (`m` x `n` of it, the schedule repeats) and scaled by `times`; the cube's time is
-the mean over the cores (`mac_part` of the busiest core), as in the table.
+A part of one core's share is simulated (`m` x `n` of it, the schedule repeats) and scaled by `times`; the cube's time
+is the mean over the cores (`mac_part` of the busiest core), as in the table.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def matmul_rows(chip: Chip, items: list[Fields]) -> Iterator[Row]:
             if abs(measured / other - 1) > 0.03:  # what differs by less is one and the same to this model
                 pairs += 1
                 right += (measured > other) == (predicted > guess)
-    yield Row("matmul pairs in order", "matmul 8192, order by task time", float(pairs), float(right), 0.0)
+    yield Row("matmul pairs in order", "matmul order", float(pairs), float(right), 0.0)
 
 
 def matmul(core: Core, item: Fields) -> tuple[float, float]:
