@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from bankbench.layouts import mma_fragment, parse, tile_offsets
 
 SHAPE = (128, 256)
