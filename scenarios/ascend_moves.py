@@ -230,7 +230,10 @@ def mmad(
     if not cost.busy:
         return None
     reads = (span(a, slots[0]), span(b, slots[1]))
-    out = span(c, slots[2])
+    whole = span(c, slots[2])
+    # A result of m x n takes that many blocks at the start of its tile: its size tells whether a barrier is needed.
+    blocks = -(-m // 16) * -(-n // 16)
+    out = Span(whole.memory, whole.start, min(whole.start + 1024 * blocks, whole.end), whole.buffer)
     name = f"mmad {a.buffer.name} x {b.buffer.name} -> {c.buffer.name}"
     return Op(
         PIPES.index("M"), EXECUTE, name, cost.busy, cost.tail, None, reads, (out,), unit, opens, closes, "cube",
