@@ -335,6 +335,7 @@ def _row_swizzle(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
 
 
 def _nvmma_shared(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
+    """Swizzle tiles of 8 rows, rows of tiles first: what TMA boxes of up to 256 rows make."""
     width = _integer(encoding["swizzlingByteWidth"], "swizzlingByteWidth")
     bits = _integer(encoding["elementBitWidth"], "elementBitWidth")
     phases = {0: (1, 1), 32: (4, 2), 64: (2, 4), 128: (1, 8)}.get(width)
