@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from ._strict import Strict
 
@@ -43,7 +43,15 @@ class Range(Strict):
         return found
 
 
-Values = Annotated[list[Any], Field(min_length=1, max_length=1_000_000)] | Range
+def _kind(value: Any) -> str:
+    return "range" if isinstance(value, dict | Range) else "list"
+
+
+Values = Annotated[
+    Annotated[list[Any], Field(min_length=1, max_length=1_000_000), Tag("list")]
+    | Annotated[Range, Tag("range")],
+    Discriminator(_kind),
+]
 
 
 class Sweep(Strict):

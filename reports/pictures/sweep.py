@@ -95,8 +95,8 @@ def sweep_parallel(picture: Picture) -> Figure:
         for index, (low, high) in enumerate(bounds):
             place = len(parameters) + index
             axes.axvline(place, color=BLUE, lw=1.2)
-            _tick(axes, place, 0.0, f"{low:,.4g}")
-            _tick(axes, place, 1.0, f"{high:,.4g}")
+            _tick(axes, place, 0.0, _number(low))
+            _tick(axes, place, 1.0, _number(high))
         axes.set_xlim(-0.25, len(names) - 0.55)
         axes.set_ylim(-0.06, 1.06)
         axes.set_xticks(range(len(names)), [_short(name, 24) for name in names])
@@ -147,7 +147,7 @@ def _panel(axes, panel, norm) -> None:  # type: ignore[no-untyped-def]
     axes.imshow(np.ma.masked_invalid(values), cmap=HEAT, norm=norm, aspect="auto", interpolation="nearest")
     if values.size <= 80:
         for (y, x), value in np.ndenumerate(values):
-            text = "-" if np.isnan(value) else f"{value:,.4g}"
+            text = "-" if np.isnan(value) else _number(float(value))
             bright = not np.isnan(value) and norm(value) < 0.55
             axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if bright else INK)
     for labels, ticks in ((panel["x_labels"], axes.set_xticks), (panel["y_labels"], axes.set_yticks)):
@@ -164,8 +164,14 @@ def _panel(axes, panel, norm) -> None:  # type: ignore[no-untyped-def]
 
 
 def _tick(axes, x: float, y: float, text: str) -> None:  # type: ignore[no-untyped-def]
-    axes.text(x + 0.02, y, text, ha="left", va="center", fontsize=7, color=INK, zorder=4)
+    axes.text(x + 0.02, y, text, ha="left", va="center", fontsize=7, color=INK, zorder=4).set_bbox(
+        {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6}
+    )
 
 
 def _short(text: str, most: int = 46) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"

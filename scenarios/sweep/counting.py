@@ -17,6 +17,7 @@ from ..buffers import PlacedBuffer, place_buffers
 from ..errors import ScenarioError
 from ..instruction import instruction_of
 from ..lower import lower
+from ..lowered import LoweredAccess
 from ..model_access import Access
 from ..part import STATUSES
 from ..skeleton import offsets_at
@@ -109,7 +110,7 @@ class Counting:
                     for still in range(len(buffer.stills)):
                         some = at[buffer.which[at] == still]
                         if len(some):
-                            key = (number, tuple(map(repr, row)), name, id(buffer.stills[still]))
+                            key = (number, tuple(map(repr, row)), name, buffer.stills[still].key)
                             lowered = self._lower(key, number, data, name, buffer, still)
                             self._moved(
                                 lowered, number, name, buffer, some, points, variants, chip_at, totals
@@ -140,8 +141,7 @@ class Counting:
         self, spec: AccessSpec, name: str | None, buffer: Moved | None, still: int
     ) -> Pattern | None:
         if buffer is None or name is None:
-            found = lower(spec, {}, self._folder)
-            return _unmoved(spec, found)
+            return _unmoved(lower(spec, {}, self._folder))
         if spec.bytes is not None or spec.offsets is not None:
             return None  # the layout does not move them, but its size limits them: the ordinary way
         held = buffer.stills[still]
@@ -185,7 +185,7 @@ class Counting:
             table = np.array(triples, np.int32).reshape(-1, 3)[different % len(triples)]
             width = pattern.widths(pitch.astype(np.int64))
             hard = (table[:, 0] > 0) & ((1 << table[:, 1].astype(np.int64)) < width)
-            hard |= (width < pattern.width) & pattern.fixed
+            hard |= ((width < pattern.width) & pattern.fixed) | (width < pattern.least)
             hard |= (width == pattern.width) & pattern.may_join(pitch, table)
             slow[fast[hard[combo]]] = True
             for size in np.unique(width[~hard]).tolist():
@@ -315,14 +315,24 @@ class Counting:
             totals.add(at, sums_at, np.array([ways]), np.array([status]))
 
 
-def _unmoved(spec: AccessSpec, found: Any) -> Pattern:
-    """An access of plain byte offsets as a pattern of one row."""
+def _unmoved(found: LoweredAccess) -> Pattern:
+    """An access of plain byte offsets as a pattern of one row, whose width is stated."""
     columns = found.offsets.astype(np.int32)
-    zeros = np.zeros_like(columns)
     return Pattern(
-        found.op, found.variant, found.width, True, zeros, columns, found.active, found.mask, None, True, 0,
-        found.repeat,
-    )  # fmt: skip
+        op=found.op,
+        variant=found.variant,
+        width=found.width,
+        fixed=True,
+        rows=np.zeros_like(columns),
+        columns=columns,
+        active=found.active,
+        mask=found.mask,
+        pairs=None,
+        odd=True,
+        base=0,
+        repeat=found.repeat,
+        least=found.width,
+    )
 
 
 def _said(number: int, error: ScenarioError) -> str:

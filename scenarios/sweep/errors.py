@@ -30,7 +30,7 @@ def first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "value_error":
-        text = str(problem["ctx"]["error"])
+        text = str(problem.get("ctx", {}).get("error", problem["msg"]))
     else:
         text = f"found {problem.get('input')!r}; {problem['msg'][0].lower()}{problem['msg'][1:]}"
     return f"{where}: {text}" if where else text

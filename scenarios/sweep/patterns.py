@@ -22,7 +22,8 @@ class Pattern:
 
     `rows` and `columns` (m, 32) int32 in bytes, `mask` (m,), `width` the widest access that the layout without
     padding allows; `fixed` when the scenario states it, so that no other may be taken. `pairs` are places of pieces
-    that a wider access would join: (rows, columns) of the first and of the second of each.
+    that a wider access would join: (rows, columns) of the first and of the second of each. `least` is the width of an
+    element, below which no access can be split.
     """
 
     op: str
@@ -37,6 +38,7 @@ class Pattern:
     odd: bool
     base: int
     repeat: int
+    least: int
 
     def code(self, width: int) -> int:
         """The code of the operation at a width."""
@@ -98,6 +100,7 @@ def pattern_of(spec: AccessSpec, found: LoweredAccess, frame: Skeleton, base: in
         odd,
         base,
         found.repeat,
+        frame.buffer.itemsize,
     )
 
 

@@ -26,7 +26,7 @@ from .plan import Plan, Points
 
 IntArray = NDArray[np.int64]
 # Padding and swizzle move addresses by arithmetic; any other field of a buffer needs a lowering of its own.
-MOVING = ("pad", "swizzle")
+MOVING = (("pad",), ("swizzle",))
 MEMORY = 50_000
 
 
@@ -47,6 +47,7 @@ class Still:
     placed: PlacedBuffer | None
     skeleton: Skeleton | None
     error: str = ""
+    key: tuple[Any, ...] = ()
 
     @cached_property
     def elements(self) -> tuple[IntArray, IntArray]:
@@ -129,7 +130,7 @@ class Places:
         """The buffer of that name at every point."""
         count = len(points)
         mine = {path: found for path, found in points.fields.items() if path[:2] == ("buffers", name)}
-        still_paths = [path for path in mine if path[2:] not in ((m,) for m in MOVING)]
+        still_paths = [path for path in mine if path[2:] not in MOVING]
         rows, which = combined([mine[path] for path in still_paths], count)
         stills = [self._still(name, dict(zip(still_paths, row, strict=True))) for row in rows]
         data = self._data[name] or {}
@@ -205,7 +206,8 @@ class Places:
     def _still(self, name: str, values: dict[Path, Any]) -> Still:
         key = (name, *((path, repr(value)) for path, value in values.items()))
         if key not in self._stills:
-            self._stills[key] = self._make_still(name, {path[2:]: value for path, value in values.items()})
+            made = self._make_still(name, {path[2:]: value for path, value in values.items()})
+            self._stills[key] = replace(made, key=key)
         return self._stills[key]
 
     def _make_still(self, name: str, values: dict[Path, Any]) -> Still:

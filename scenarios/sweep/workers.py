@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _AHEAD = 3  # batches that wait for each worker, so that none idles and few are lost
 _RETRIES = 3
+_CONNECT = "10s"
 _session: tuple[bytes, Session] | None = None
 
 
@@ -83,13 +84,13 @@ def _on_cluster(plan: Plan, todo: list[int], scheduler: str) -> Iterator[tuple[i
         raise ScenarioError("--scheduler needs Dask distributed: pip install 'bankbench[cluster]'") from None
     packed = pickle.dumps(plan)
     try:
-        client = Client(scheduler, timeout="10s")
+        client = Client(scheduler, timeout=_CONNECT)
     except (OSError, TimeoutError, ValueError) as error:
         raise ScenarioError(f"--scheduler {scheduler}: no scheduler answers ({error})") from None
     with client:
         shared = client.scatter(packed, broadcast=True, hash=False)
         queue = list(todo)
-        number_of: dict[str, int] = {}
+        number_of: dict[Any, int] = {}
 
         def submit() -> Any:
             number = queue.pop(0)
@@ -97,7 +98,8 @@ def _on_cluster(plan: Plan, todo: list[int], scheduler: str) -> Iterator[tuple[i
             number_of[future.key] = number
             return future
 
-        threads = max(sum(client.nthreads().values()), 1)
+        threads: Any = client.nthreads()
+        threads = max(sum(threads.values()), 1)
         first = [submit() for _ in range(min(len(queue), _AHEAD * threads))]
         running = as_completed(first)
         for future in running:
