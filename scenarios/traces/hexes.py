@@ -33,6 +33,8 @@ def hex_numbers(tokens: Sequence[bytes]) -> NDArray[np.int64]:
 
 def hex_table(text: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Numbers of equally long tokens as bytes, shape (..., length) to (...); tokens start with 0x or with a digit."""
+    if not text.size:
+        return np.zeros(text.shape[:-1], dtype=np.int64)
     if text.shape[-1] > 2 and text[..., 1].flat[0] in (ord("x"), ord("X")):
         if not ((text[..., 0] == ord("0")).all() and ((text[..., 1] | 32) == ord("x")).all()):
             raise ValueError("hexadecimal numbers with and without 0x side by side")

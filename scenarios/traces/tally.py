@@ -61,6 +61,7 @@ class Tally:
         """Counts a batch and adds it to the sums."""
         self.others.update(batch.others)
         self.wrong += len(batch.problems)
+        batch.problems.sort(key=lambda problem: problem.line)
         self.problems += batch.problems[: _MOST_PROBLEMS - len(self.problems)]
         if not len(batch):
             return
