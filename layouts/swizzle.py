@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from .cute import CuteLayout, Swizzle, SwizzledLayout
 from .dtype import dtype_bits
-from .linear import LinearLayout
-from .linear_encodings import Encoding
 from .protocol import Layout, LayoutError
 from .tirx import ComposeLayout, TileLayout
 
@@ -73,10 +71,14 @@ def with_swizzle(layout: Layout, mode: str, dtype: str) -> Layout:
         return ComposeLayout(keep, length, distance, layout)
     if isinstance(layout, CuteLayout):
         return SwizzledLayout(Swizzle(length, keep, distance), layout)
-    if isinstance(layout, LinearLayout):
-        return layout.swizzled(keep, length, distance)
-    if isinstance(layout, Encoding) and layout.kind == "swizzled_shared":
-        return layout.linear().swizzled(keep, length, distance)
+    if layout.notation == "linear":
+        from .linear import LinearLayout
+        from .linear_encodings import Encoding
+
+        if isinstance(layout, LinearLayout):
+            return layout.swizzled(keep, length, distance)
+        if isinstance(layout, Encoding) and layout.kind == "swizzled_shared":
+            return layout.linear().swizzled(keep, length, distance)
     raise LayoutError(
         f"the {layout.notation} notation has no swizzle; convert the layout to CuTe or TIRx first"
     )

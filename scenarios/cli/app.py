@@ -9,6 +9,7 @@ import typer
 
 from ._errors import one_line_errors
 from .compare import compare
+from .convert import convert
 from .count import count
 from .explain import explain
 from .fix import fix
@@ -53,6 +54,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     count,
     explain,
     compare,
+    convert,
     replay,
     fix,
     sweep,

@@ -19,7 +19,7 @@ from .fragments import to_thread_values
 from .int_tuple import IntTuple, Static, leaves
 from .linear import AXIS_OF_INPUT, LinearLayout
 from .linear_encodings import Encoding
-from .parse import NOTATIONS, parse
+from .notation import NOTATIONS, parse
 from .protocol import IntArray, Layout, LayoutError, tile_offsets
 from .tirx import ComposeLayout, Iter, TileLayout
 from .tirx_canon import fuse
