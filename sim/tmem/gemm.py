@@ -284,17 +284,19 @@ class GemmLoop:
     def _epilogue(self, warp: int) -> Iterator[Step]:
         yield Step("wait", "allocated")
         yield Step("fence_after")
+        drains = [list(self._drain(warp, a)) for a in range(self.acc_stages)]
         for tile in range(self.tiles):
-            a = tile % self.acc_stages
-            yield Step("wait", f"acc full[{a}]")
-            yield Step("fence_after")
-            for item, region in self.loads(warp, a):
-                yield Step(
-                    "ld", reads=(region,), item=item, text=f"ld {self._place('acc', a, self.acc_stages).name}"
-                )
-                if self.epilogue_cycles:
-                    yield Step("wait_ld")
-                    yield Step("work", amount=self.epilogue_cycles, text="epilogue")
-            yield Step("wait_ld")
-            yield Step("fence_before")
-            yield Step("arrive", f"acc free[{a}]")
+            yield from drains[tile % self.acc_stages]
+
+    def _drain(self, warp: int, a: int) -> Iterator[Step]:
+        yield Step("wait", f"acc full[{a}]")
+        yield Step("fence_after")
+        name = self._place("acc", a, self.acc_stages).name
+        for item, region in self.loads(warp, a):
+            yield Step("ld", reads=(region,), item=item, text=f"ld {name}")
+            if self.epilogue_cycles:
+                yield Step("wait_ld")
+                yield Step("work", amount=self.epilogue_cycles, text="epilogue")
+        yield Step("wait_ld")
+        yield Step("fence_before")
+        yield Step("arrive", f"acc free[{a}]")

@@ -14,7 +14,7 @@ fence. Source: PTX ISA 9.1, 9.7.16.6.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .program import Region, Step
 
@@ -68,12 +68,31 @@ def join(into: Clock, other: Mapping[Track, int]) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Spot:
-    """A region with the accesses to it that later ones may still meet, and the regions that share cells with it."""
+    """A region with the accesses to it that later ones may still meet, and the regions that share cells with it.
+
+    `near` says of each such region whether this one covers it; `live` holds those of them that have open accesses.
+    """
 
     region: Region
-    near: list[tuple[_Spot, bool]]
-    writes: dict[Track, Access]
-    reads: dict[Track, Access]
+    near: dict[_Spot, bool] = field(default_factory=dict["_Spot", bool])
+    live: dict[_Spot, bool] = field(default_factory=dict["_Spot", bool])
+    writes: dict[Track, Access] = field(default_factory=dict[Track, Access])
+    reads: dict[Track, Access] = field(default_factory=dict[Track, Access])
+
+    def open(self, access: Access) -> None:
+        """Remembers an access, and tells the regions nearby that there is something to meet here."""
+        if not self.writes and not self.reads:
+            for other in self.near:
+                other.live[self] = other.near[self]
+        (self.writes if access.writes else self.reads)[access.track] = access
+
+    def close(self, done: list[tuple[dict[Track, Access], Track]]) -> None:
+        """Forgets accesses that every later one is ordered behind."""
+        for accesses, track in done:
+            del accesses[track]
+        if not self.writes and not self.reads:
+            for other in self.near:
+                del other.live[self]
 
 
 class Hazards:
@@ -124,32 +143,32 @@ class Hazards:
         self, region: Region, access: Access, known: Mapping[Track, int], heard: Mapping[Track, int]
     ) -> None:
         spot = self._by_id.get(id(region)) or self._spot(region)
-        for near, covered in spot.near:
-            for earlier in (near.writes, near.reads) if access.writes else (near.writes,):
-                if not earlier:
-                    continue
-                done: list[Track] = []
+        writes = access.writes
+        for near, covered in list(spot.live.items()):
+            done: list[tuple[dict[Track, Access], Track]] = []
+            for earlier in (near.writes, near.reads) if writes else (near.writes,):
                 for track, other in earlier.items():
                     if other.number == access.number and track == access.track:
                         continue  # the step itself, which reads and writes the place
                     if not _ordered(other, access, known):
                         smaller = min(spot.region, near.region, key=lambda r: r.end - r.first)
                         self._add(other, access, smaller, heard)
-                    elif access.writes and covered:
-                        done.append(track)
-                for track in done:
-                    del earlier[track]
-        (spot.writes if access.writes else spot.reads)[access.track] = access
+                    elif writes and covered:
+                        done.append((earlier, track))
+            if done:
+                near.close(done)
+        spot.open(access)
 
     def _spot(self, region: Region) -> _Spot:
         spot = self._spots.get(region)
         if spot is None:
-            spot = self._spots[region] = _Spot(region, [], {}, {})
+            spot = self._spots[region] = _Spot(region)
             for other in self._spots.values():
                 if region.meets(other.region):
-                    spot.near.append((other, region.covers(other.region)))
-                    if other is not spot:
-                        other.near.append((spot, other.region.covers(region)))
+                    spot.near[other] = covers = region.covers(other.region)
+                    other.near[spot] = other.region.covers(region)
+                    if other.writes or other.reads:
+                        spot.live[other] = covers
         if region is spot.region:
             self._by_id[id(region)] = spot
         return spot

@@ -1,9 +1,12 @@
 """Time: roles of one block on the tensor pipe, the copy paths and the load and store ports of one SM, on SimPy's clock.
 
 Each role is a SimPy process that executes its steps in order. Asynchronous work is placed on its resource when it is
-issued: a resource serves in the order of issue and knows when it is free next, so that an instruction costs one or two
-events. Products of one thread follow each other at their interval; a commit arrives when all earlier products, copies
-and shifts of its thread are complete. All figures come from the chip file; `Simulation.rests_on` lists those used.
+issued: a resource serves in the order of issue and knows when it is free next. A role keeps its own time and runs ahead
+of the clock until something of another role can concern it: a wait for a phase that is not complete, or a resource that
+more than one role uses. So an instruction costs at most one event, and most cost none.
+
+Products of one thread follow each other at their interval; a commit arrives when all earlier products, copies and
+shifts of its thread are complete. All figures come from the chip file; `Simulation.rests_on` lists those used.
 """
 
 from __future__ import annotations
@@ -29,7 +32,10 @@ __all__ = ["Simulation", "Span", "simulate"]
 
 _Steps = Generator[simpy.Event, Any, None]
 _ASYNC = {"mma": "tc", "cp": "tc", "shift": "tc", "ld": "ld", "st": "st"}
+_WORK = ("mma", "cp", "shift", "ld", "st", "tma")
+_ROWS = {"mma": "tensor pipe", "cp": "tcgen05.cp", "shift": "tcgen05.shift", "tma": "TMA"}
 _SPANS = 20_000
+_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +106,24 @@ class _State:
     issued: Clock = field(default_factory=dict[Track, int])
     done_at: dict[str, float] = field(default_factory=dict[str, float])
     waited: dict[str, int] = field(default_factory=dict[str, int])
+    ready: dict[int, _Ready] = field(default_factory=dict[int, "_Ready"])
     since_commit: int = 0
     cause: str = ""
     finished: bool = False
-    at: str = ""
+    at: Step | None = None
+    time: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class _Ready:
+    """A step with everything that does not change from one execution to the next."""
+
+    step: Step
+    row: str
+    busy: float
+    latency: float
+    track: Track
+    text: str
 
 
 def simulate(
@@ -133,7 +153,8 @@ class _Machine:
         self.hazards = Hazards()
         self.spans: list[Span] | None = [] if record else None
         self.rests: dict[str, None] = {}
-        self.costs: dict[tuple[Any, ...], tuple[float, float]] = {}
+        self.owner: dict[str, str] = {}
+        self.shared: set[str] = set()
         self.figures: dict[str, float] = {}
         self.steps = 0
         self.products = 0
@@ -179,26 +200,52 @@ class _Machine:
         return self.figures[path]
 
     def _role(self, state: _State) -> _Steps:
+        env = self.env
         issue = self._figure("tcgen05.issue_cycles")
         for step in state.role.steps:
-            state.at = str(step)
+            state.at = step
             self.steps += 1
             op = step.op
             if op == "wait":
-                yield from self._wait(state, step)
-                continue
-            if op in ("mma", "cp", "shift", "ld", "st", "tma"):
-                self._async(state, step)
-                yield self.env.timeout(issue)
+                bar, turn = self._bar(step.barrier), state.waited.get(step.barrier, 0)
+                state.waited[step.barrier] = turn + 1
+                if bar.completed <= turn:
+                    while bar.completed <= turn:
+                        if bar.event is None:
+                            bar.event = env.event()
+                        yield bar.event
+                    self._waited(state, step, float(env.now))
+                if turn >= bar.spec.initial:
+                    join(state.known, bar.past[turn - bar.spec.initial])
+            elif op in _WORK:
+                ready = state.ready.get(id(step)) or self._prepare(state, step)
+                if ready.row in self.shared and state.time > env.now:
+                    yield env.timeout(state.time - env.now)
+                self._async(state, ready)
+                state.time += issue
             elif op == "commit":
                 self._commit(state, step)
-                yield self.env.timeout(issue)
+                state.time += issue
             else:
-                cycles = self._sync(state, step)
-                if cycles:
-                    yield self.env.timeout(cycles)
+                state.time += self._sync(state, step)
+        if state.time > env.now:
+            yield env.timeout(state.time - env.now)
         state.finished = True
-        state.done_at["end"] = float(self.env.now)
+        state.done_at["end"] = state.time
+
+    def _prepare(self, state: _State, step: Step) -> _Ready:
+        """Row, cycles and track of a step, kept for the next time that the same step comes."""
+        name = state.role.name
+        row = _ROWS.get(step.op) or f"tmem {step.op} window {state.role.warp % 4}"
+        if self.owner.setdefault(row, name) != name:
+            self.shared.add(row)
+        busy, latency = self._price(step, step.item)
+        track = (name, _ASYNC.get(step.op, step.barrier or step.op))
+        ready = _Ready(step, row, busy, latency, track, str(step))
+        if len(state.ready) >= _KEPT:
+            state.ready.clear()
+        state.ready[id(step)] = ready
+        return ready
 
     # barriers
 
@@ -207,33 +254,29 @@ class _Machine:
             raise TmemError(f"program {self.program.name}: no barrier {name!r}; {', '.join(self.bars)}")
         return self.bars[name]
 
-    def _wait(self, state: _State, step: Step) -> _Steps:
-        bar = self._bar(step.barrier)
-        turn = state.waited.get(step.barrier, 0)
-        state.waited[step.barrier] = turn + 1
-        start = float(self.env.now)
-        while bar.completed <= turn:
-            if bar.event is None:
-                bar.event = self.env.event()
-            yield bar.event
-        now = float(self.env.now)
-        if now > start:
+    def _waited(self, state: _State, step: Step, now: float) -> None:
+        """Notes a wait that ended at `now`; one whose phase came before the role did costs nothing."""
+        if now > state.time:
             key = (state.role.name, step.barrier)
-            self.waits[key] = self.waits.get(key, 0.0) + now - start
+            self.waits[key] = self.waits.get(key, 0.0) + now - state.time
             state.cause = step.barrier.split("[")[0]
-            self._span(state.role.name, str(step), start, now, waiting=True)
-        if turn >= bar.spec.initial:
-            join(state.known, bar.past[turn - bar.spec.initial])
+            self._span(state.role.name, str(step), state.time, now, waiting=True)
+            state.time = now
 
     def _tell(self, state: _State) -> Clock:
         """What an arrival carries: all that is known, own loads and stores as far as a fence has published them."""
-        own = [(state.role.name, kind) for kind in ("ld", "st")]
-        if all(state.known.get(track, 0) == state.told.get(track, 0) for track in own):
-            return state.known
-        return state.known | {track: state.told.get(track, 0) for track in own}
+        clock = state.known.copy()
+        for kind in ("ld", "st"):
+            track = (state.role.name, kind)
+            if track in clock:
+                clock[track] = state.told.get(track, 0)
+        return clock
 
     def _arrive(self, bar: _Bar, clock: Clock, arrivals: int = 1, size: float = 0) -> None:
-        join(bar.clock, clock)
+        if bar.clock:
+            join(bar.clock, clock)
+        else:
+            bar.clock = clock
         bar.pending -= arrivals
         bar.bytes_due -= size
         if bar.pending < 0:
@@ -248,7 +291,11 @@ class _Machine:
                 bar.event = None
 
     def _later(self, at: float, bar: _Bar, clock: Clock, arrivals: int, size: float) -> None:
-        event = self.env.timeout(max(at - float(self.env.now), 0))
+        """An arrival at a time that may still come; `size` bytes are there then (negative: expected from then on)."""
+        if at <= self.env.now:
+            self._arrive(bar, clock, arrivals, size)
+            return
+        event = self.env.timeout(at - self.env.now)
 
         def arrive(_: simpy.Event) -> None:
             self._arrive(bar, clock, arrivals, size)
@@ -257,52 +304,41 @@ class _Machine:
 
     # asynchronous work
 
-    def _async(self, state: _State, step: Step) -> None:
-        now = float(self.env.now)
-        row, busy, latency = self._cost(state, step)
-        start = max(now, self.free.get(row, 0.0))
-        if step.op == "mma":
+    def _async(self, state: _State, ready: _Ready) -> None:
+        step, row, busy, track = ready.step, ready.row, ready.busy, ready.track
+        op = step.op
+        free = self.free.get(row, -1.0)
+        start = max(state.time, free)
+        done_at = state.done_at
+        if op == "mma":
             # a copy that was issued before is complete when the product reads it
-            copied = state.done_at.get("cp", 0.0)
-            if row in self.free:
-                self._stands_still(state.cause or "issue", start - self.free[row])
+            copied = done_at.get("cp", 0.0)
+            if free >= 0 and (start > free or copied > free):
+                self._stands_still(state.cause or "issue", start - free)
                 self._stands_still("scale-factor copies", copied - start)
             state.cause = ""
             start = max(start, copied)
             self.products += 1
             state.since_commit += 1
-        elif step.op == "ld" and self.mma_until > start:
+            self.mma_until = max(self.mma_until, start + busy)
+        elif op == "ld" and self.mma_until > start:
             busy /= 1 - self._figure("tmem.ld.mma_share")
         self.free[row] = start + busy
         self.busy[row] = self.busy.get(row, 0.0) + busy
-        done = start + max(latency, busy)
-        if step.op == "mma":
-            self.mma_until = max(self.mma_until, start + busy)
-        self._span(row, str(step), start, start + busy)
-        track = (state.role.name, _ASYNC.get(step.op, step.barrier or step.op))
-        number = state.issued.get(track, 0) + 1
-        state.issued[track] = number
-        state.done_at[track[1]] = max(state.done_at.get(track[1], 0.0), done)
-        if step.op == "cp":
-            state.done_at["cp"] = start + max(busy, self._figure("tcgen05.cp.visible_to_mma"))
+        done = start + max(ready.latency, busy)
+        self._span(row, ready.text, start, start + busy)
+        state.issued[track] = number = state.issued.get(track, 0) + 1
+        if done > done_at.get(track[1], 0.0):
+            done_at[track[1]] = done
+        if op == "cp":
+            done_at["cp"] = start + max(busy, self._figure("tcgen05.cp.visible_to_mma"))
         self._touch(state, step, track, number)
-        if step.op == "tma":
-            clock = dict(state.known) | {track: number}
-            self._later(done, self._bar(step.barrier), clock, 0, step.amount)
+        if op == "tma":
+            self._later(done, self._bar(step.barrier), state.known | {track: number}, 0, step.amount)
 
     def _stands_still(self, cause: str, cycles: float) -> None:
         if cycles > 0:
             self.idle[cause] = self.idle.get(cause, 0.0) + cycles
-
-    def _cost(self, state: _State, step: Step) -> tuple[str, float, float]:
-        item = step.item
-        key: tuple[Any, ...] = (step.op, item, step.operands, step.amount if step.op == "tma" else 0)
-        row = {"mma": "tensor pipe", "cp": "tcgen05.cp", "shift": "tcgen05.shift", "tma": "TMA"}.get(step.op)
-        if row is None:
-            row = f"tmem {step.op} window {state.role.warp % 4}"
-        if key not in self.costs:
-            self.costs[key] = self._price(step, item)
-        return (row, *self.costs[key])
 
     def _price(self, step: Step, item: Copy | MmaShape | LoadStore | None) -> tuple[float, float]:
         if step.op == "mma" and isinstance(item, MmaShape):
@@ -327,19 +363,19 @@ class _Machine:
         self.rests |= dict.fromkeys(paths)
 
     def _commit(self, state: _State, step: Step) -> None:
-        done = max(state.done_at.get("tc", 0.0), float(self.env.now))
+        done = max(state.done_at.get("tc", 0.0), state.time)
         if state.since_commit > 1:
             done += self._figure("tcgen05.latency.burst_overhead")
         state.since_commit = 0
         track = (state.role.name, "tc")
-        clock = dict(state.known) | {track: state.issued.get(track, 0)}
+        clock = state.known | {track: state.issued.get(track, 0)}
         self._later(done, self._bar(step.barrier), clock, 1, 0)
 
     # what the role does itself
 
     def _sync(self, state: _State, step: Step) -> float:
         op = step.op
-        now = float(self.env.now)
+        now = state.time
         if op in ("wait_ld", "wait_st"):
             kind = op.removeprefix("wait_")
             track = (state.role.name, kind)
@@ -350,7 +386,7 @@ class _Machine:
             self._span(state.role.name, f"wait::{kind}", now, now + cycles, waiting=True)
             return cycles
         if op == "fence_after":
-            join(state.fenced, state.known)
+            state.fenced = state.known.copy()
             return self._figure("tmem.fence_cycles")
         if op == "fence_before":
             for kind in ("ld", "st"):
@@ -362,12 +398,10 @@ class _Machine:
             state.known[state.role.name, PROXY] = state.issued.get((state.role.name, "write"), 0)
             return self._figure("tmem.fence_cycles")
         if op == "arrive":
-            self._arrive(self._bar(step.barrier), self._tell(state))
+            self._later(now, self._bar(step.barrier), self._tell(state), 1, 0)
             return 0
         if op == "expect":
-            bar = self._bar(step.barrier)
-            bar.bytes_due += step.amount
-            self._arrive(bar, self._tell(state))
+            self._later(now, self._bar(step.barrier), self._tell(state), 1, -step.amount)
             return 0
         if op in ("write", "read"):
             track = (state.role.name, op)
