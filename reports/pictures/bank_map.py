@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...sim.results import Picture
-from .style import INK, VERMILION, new_figure, rc
+from .style import INK, UNUSED, VERMILION, new_figure, rc
 
 _MOST_LINES = 48
 
@@ -20,7 +20,7 @@ def bank_map(picture: Picture) -> Figure:
 
     `data`: `banks`, `bank_bytes`; and one entry a touched word: `line`, `bank`, `ways` (distinct words in
     that bank in the same group of lanes), `lanes` (text such as "0 8"). Cells are coloured by `ways`; words
-    that collide (ways above 1) have a red frame and their lanes written in. Lines that no lane touches are
+    that collide (ways above 1) have a red frame and their lanes written in (runs of lanes as first-last). Lines that no lane touches are
     left out where more than 48 lie between the first and the last.
     """
     data = picture.data
@@ -40,7 +40,7 @@ def bank_map(picture: Picture) -> Figure:
         norm = BoundaryNorm(np.arange(0.5, max(top, 2) + 1.5), max(top, 2))
         axes.set_xlim(-0.5, banks - 0.5)
         axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.set_facecolor("#f3f4f6")
+        axes.set_facecolor(UNUSED)
         for x in range(1, banks):
             axes.axvline(x - 0.5, color="white", lw=0.8)
         for y in range(1, len(shown)):
@@ -62,8 +62,8 @@ def bank_map(picture: Picture) -> Figure:
                 )
             )
             dark = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] < 0.55
-            text = str(lanes)
-            size = 6.2 if len(text) <= 2 else (4.8 if len(text) <= 5 else 3.6)
+            text = _ranges(str(lanes))
+            size = 6.2 if len(text) <= 2 else (5.2 if len(text) <= 4 else (4.4 if len(text) <= 6 else 3.6))
             axes.text(
                 at_bank, row, text, ha="center", va="center", fontsize=size, color="white" if dark else INK
             )
@@ -90,3 +90,17 @@ def bank_map(picture: Picture) -> Figure:
         mappable.set_label("distinct words in the bank")
         mappable.outline.set_visible(False)
         return figure
+
+
+def _ranges(lanes: str) -> str:
+    """Lanes in as little room as they take: runs of three or more as first-last, from four runs on their number."""
+    numbers = [int(word) for word in lanes.split()] if lanes.replace(" ", "").isdigit() else []
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else " ".join(map(str, run)) for run in runs]
+    text = " ".join(parts)
+    return text if len(text) <= 8 or not numbers else f"{len(numbers)} lanes"

@@ -27,6 +27,7 @@ CATEGORIES = (BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, GREY)
 HATCHES = ("", "///", "...", "xxx")
 INK = "#1f2430"
 PAPER = "#ffffff"
+UNUSED = "#f3f4f6"
 HEAT = "cividis"
 
 _RC = {

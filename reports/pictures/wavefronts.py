@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from ...sim.results import Picture
-from .style import BLUE, INK, VERMILION, new_figure, rc
+from .style import BLUE, INK, VERMILION, new_figure, rc, shorten
 
 _MOST = 40
 
@@ -25,8 +26,9 @@ def wavefronts(picture: Picture) -> Figure:
         keep = np.sort(np.argsort(-excess, kind="stable")[:_MOST])
         title += f" (worst {_MOST} of {len(names)})"
         names, ideal, excess = [names[i] for i in keep], ideal[keep], excess[keep]
+    shown = [shorten(name, 44) for name in names]
     with rc():
-        figure = new_figure(7.6, 1.15 + 0.34 * len(names))
+        figure = new_figure(6.4 + 0.07 * max(map(len, shown)), 1.15 + 0.34 * len(names))
         axes = figure.add_subplot()
         rows = np.arange(len(names))
         axes.barh(rows, ideal, 0.66, color=BLUE, label="ideal")
@@ -38,11 +40,12 @@ def wavefronts(picture: Picture) -> Figure:
         for row, (value, over) in enumerate(zip(total, excess, strict=True)):
             text = f"{value:,}" + (f"  ({over:,} excess)" if over else "")
             axes.text(value + 0.012 * span, row, text, va="center", ha="left", color=INK)
-        axes.set_yticks(rows, [name if len(name) <= 44 else name[:43] + "…" for name in names])
+        axes.set_yticks(rows, shown)
         axes.invert_yaxis()
-        axes.set_xlim(0, span * 1.28)
+        axes.set_xlim(0, span * 1.34)
         axes.set_xlabel("wavefronts")
         axes.set_title(title, loc="left")
         axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         figure.legend(loc="outside lower right", ncols=2, frameon=False)
         return figure
