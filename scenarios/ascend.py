@@ -24,12 +24,7 @@ def evaluate_ascend(loaded: LoadedScenario, chip: Chip) -> Part:
     """Runs the section on a chip. Raises ScenarioError with the place, ChipError where nothing is known."""
     section = loaded.scenario.ascend
     assert section is not None
-    try:
-        run = run_schedule(loaded, chip)
-    except ChipError as error:
-        if not section.schedule:
-            raise
-        return Part(headline="time unknown", status="unknown", unknowns=(str(error),))
+    run = run_schedule(loaded, chip)
     parts: list[Part] = []
     if section.schedule:
         parts.append(_schedule_part(run, loaded))
@@ -53,7 +48,11 @@ def ascend_trace(loaded: LoadedScenario, chip: Chip) -> dict[str, Any]:
     section = loaded.scenario.ascend
     if section is None or not section.schedule:
         raise ScenarioError("a timeline needs ascend: with a schedule:", place=loaded.place())
-    return perfetto_trace(tracks(run_schedule(loaded, chip, timeline=True)))
+    run = run_schedule(loaded, chip, timeline=True)
+    if run.unknown or run.error or run.times.record is None:
+        reason = run.unknown or run.error or "the schedule is too long for a timeline"
+        raise ScenarioError(f"no timeline: {reason}", place=loaded.place("ascend"), key="ascend")
+    return perfetto_trace(tracks(run))
 
 
 def critical_sentence(run: AscendRun) -> str:
@@ -79,6 +78,10 @@ def critical_sentence(run: AscendRun) -> str:
 
 
 def _schedule_part(run: AscendRun, loaded: LoadedScenario) -> Part:
+    if run.unknown:
+        return Part(
+            headline=f"the tiles fit ({_used(run)}), time unknown", status="unknown", unknowns=(run.unknown,)
+        )
     if run.error:
         return Part(headline="flag error, as expected", status="documented", reasons=(run.error,))
     assert run.core is not None
@@ -109,6 +112,11 @@ def _schedule_part(run: AscendRun, loaded: LoadedScenario) -> Part:
         violations=tuple(_broken(run, str(loaded.place("ascend", "expect")))),
         totals={"cycles": float(run.cycles)},
     )
+
+
+def _used(run: AscendRun) -> str:
+    memories = run.places.memories.values()
+    return "; ".join(f"{use.memory} {use.used:,} of {use.usable:,} bytes" for use in memories)
 
 
 def _assumptions(run: AscendRun) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..layouts import TlaLayout, dtype_bits, from_tag, parse
+from ..layouts import TlaLayout, dtype_bits, from_tag, parse_tla
 from ..layouts.int_tuple import integers
 from ..sim.ascend import Buffer, MemoryUse, place_buffers
-from ..sim.chip import Chip
+from ..sim.chip import Chip, chip_names, load_chip
 from .ascend_model import Ascend, Matrix
 from .errors import ScenarioError
 from .expressions import evaluate_vector
@@ -75,7 +75,12 @@ class Places:
 
 def make_places(ascend: Ascend, chip: Chip) -> Places:
     """Lays the tiles out in their memories. Raises CapacityError, LayoutError."""
-    arch = int(chip.arch.rsplit("-", 1)[-1])
+    if not chip.arch.startswith("dav-"):
+        names = [name for name in chip_names() if load_chip(name).arch.startswith("dav-")]
+        raise ScenarioError(
+            f"ascend: needs an Ascend chip, {chip.name} is none; choose one of {', '.join(names)}"
+        )
+    arch = int(chip.arch.removeprefix("dav-"))
     wanted = [
         (name, tile.memory, tuple(tile.shape), tile.dtype, tile.layout, tile.slots, tile.at)
         for name, tile in ascend.tiles.items()
@@ -106,9 +111,7 @@ def default_tag(memory: str, chip: Chip) -> str:
 def _layout(matrix: Matrix, arch: int) -> TlaLayout:
     text = matrix.layout or ("VectorLayout" if len(matrix.shape) == 1 else "RowMajor")
     if ":" in text:
-        layout = parse(text, "tla")
-        assert isinstance(layout, TlaLayout)
-        return layout
+        return parse_tla(text)
     rows, cols = (1, matrix.shape[0]) if len(matrix.shape) == 1 else matrix.shape
     return from_tag(text, rows, cols, matrix.dtype, arch)
 

@@ -19,7 +19,7 @@ from ..sim.ascend import (
     schedule,
     simulate,
 )
-from ..sim.chip import Chip
+from ..sim.chip import Chip, ChipError
 from .ascend_lower import lower
 from .ascend_model import Ascend
 from .ascend_places import Places, make_places
@@ -33,7 +33,10 @@ MOST_RECORDED = 400_000
 
 @dataclass(slots=True)
 class AscendRun:
-    """One run of a schedule. `error` is the message of a flag error that the scenario expects."""
+    """One run of a schedule.
+
+    `error` is the message of a flag error that the scenario expects, `unknown` says why there is no time.
+    """
 
     ascend: Ascend
     chip: Chip
@@ -44,6 +47,7 @@ class AscendRun:
     hazards: list[Hazard] = field(default_factory=list)
     vectors: dict[VectorOp, int] = field(default_factory=dict)
     error: str = ""
+    unknown: str = ""
 
     @property
     def cycles(self) -> int:
@@ -52,11 +56,13 @@ class AscendRun:
 
 
 def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = None) -> AscendRun:
-    """Lays out the tiles and runs the schedule. Raises ScenarioError, ChipError where time is unknown."""
+    """Lays out the tiles and runs the schedule. Raises ScenarioError with the place."""
     ascend = loaded.scenario.ascend
     assert ascend is not None
     try:
         places = make_places(ascend, chip)
+    except ScenarioError as error:
+        raise error.at(loaded.place("ascend"), "") from None
     except (AscendError, LayoutError) as error:
         name = next((name for name in ascend.tiles if str(error).find(name) >= 0), "")
         key = f"ascend.tiles.{name}" if name else "ascend.tiles"
@@ -64,7 +70,11 @@ def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = Non
     run = AscendRun(ascend, chip, places)
     if not ascend.schedule:
         return run
-    run.core = core = read_core(chip)
+    try:
+        run.core = core = read_core(chip)
+    except ChipError as error:
+        run.unknown = str(error)
+        return run
     try:
         lowered = lower(ascend, places, core, lambda loc: loaded.place(*loc))
         run.program, run.vectors = lowered.program, lowered.vectors
