@@ -29,8 +29,8 @@ def from_object(value: object) -> Layout:
     Accepted, in this order: a layout of ours; a text in any notation; TVM's `TileLayout` (shard, replica, offset) and
     `ComposeLayout` (per_element, swizzle_len, atom_len, tile_layout); Triton bases (a mapping such as
     `{"offset": [[0, 1], ...]}`, an object with `bases`, Gluon's linear, swizzled, padded and blocked layouts); a
-    composition of a swizzle with a layout (pycute, CuTe DSL, tensor-layouts); anything with `shape` and `stride`; a pair
-    `(shape, stride)`. Extents may be any integers, also wrapped ones with a `value`.
+    composition of a swizzle with a layout (pycute, CuTe DSL, tensor-layouts); anything with `shape` and `stride`; a
+    pair `(shape, stride)`. Extents may be any integers, also wrapped ones with a `value`.
 
     Raises LayoutError that says what was found where it is none of these, holds symbols, or composes something else.
 
@@ -74,7 +74,7 @@ def _get(value: object, *names: str) -> Any:
     for name in names:
         try:
             found = getattr(value, name)
-        except Exception:  # noqa: BLE001, S112 (a property of a foreign object may raise anything)
+        except Exception:  # a property of a foreign object may raise anything; then it is not there
             continue
         if found is not None:
             return found
@@ -123,11 +123,11 @@ def _step(value: object, what: str) -> Any:
 
 
 def _shape_stride(value: object) -> Layout | None:
-    pair: tuple[object, object] | None = None
+    pair: tuple[Any, Any] | None = None
     if isinstance(value, tuple):
-        items = cast("tuple[object, ...]", value)
+        items = cast("tuple[Any, ...]", value)
         if len(items) == 2 and isinstance(items[0], (int, tuple, list)):
-            pair = (items[0], items[1])
+            pair = (cast("Any", items[0]), items[1])
     else:
         shape, stride = _get(value, "shape"), _get(value, "stride")
         if shape is not None and stride is not None and not callable(shape) and not callable(stride):
@@ -244,14 +244,12 @@ def _vectors(bases: object, what: str) -> list[list[int]]:
 
 
 def _linear(value: object) -> Layout | None:
-    bases: Any = value if isinstance(value, Mapping) else _get(value, "bases")
+    bases: Any = cast("Any", value) if isinstance(value, Mapping) else _get(value, "bases")
     if bases is None or callable(bases):
         return None
     if not isinstance(bases, Mapping):
         pairs = cast("Sequence[Any]", bases)
-        if not all(
-            isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs
-        ):
+        if not all(_is_named(pair) for pair in pairs):
             return None
         bases = dict(cast("Any", pairs))
     named = cast("Mapping[object, object]", bases)
@@ -263,20 +261,27 @@ def _linear(value: object) -> Layout | None:
     from .linear import LinearLayout
 
     return LinearLayout.from_bases(
-        {str(name): _vectors(vectors, str(name)) for name, vectors in named.items()}, _plain_shape(value)
+        {str(name): _vectors(vectors, str(name)) for name, vectors in named.items()},
+        _plain_shape(cast("object", value)),
+    )
+
+
+def _is_named(pair: Any) -> bool:
+    return (
+        isinstance(pair, (tuple, list)) and len(cast("Sequence[Any]", pair)) == 2 and isinstance(pair[0], str)
     )
 
 
 def _plain_shape(value: object) -> list[int] | None:
     """The shape of the logical tile, where the object says it."""
-    shape = None if isinstance(value, Mapping) else _get(value, "shape")
+    shape: Any = None if isinstance(value, Mapping) else _get(value, "shape")
     if shape is None:
-        sizes = None if isinstance(value, Mapping) else _get(value, "out_dims")
+        sizes: Any = None if isinstance(value, Mapping) else _get(value, "out_dims")
         if isinstance(sizes, Mapping):
             shape = list(cast("Mapping[object, object]", sizes).values())
         elif isinstance(sizes, (tuple, list)):
             pairs = cast("Sequence[Any]", sizes)
-            shape = [pair[1] if isinstance(pair, (tuple, list)) else pair for pair in pairs]
+            shape = [cast("Any", pair[1] if isinstance(pair, (tuple, list)) else pair) for pair in pairs]
     if shape is None or callable(shape):
         return None
     return [_integer(extent, "shape") for extent in cast("Sequence[object]", shape)]
