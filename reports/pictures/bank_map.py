@@ -20,8 +20,8 @@ def bank_map(picture: Picture) -> Figure:
 
     `data`: `banks`, `bank_bytes`; and one entry a touched word: `line`, `bank`, `ways` (distinct words in
     that bank in the same group of lanes), `lanes` (text such as "0 8"). Cells are coloured by `ways`; words
-    that collide (ways above 1) have a red frame and their lanes written in (runs of lanes as first-last). Lines that no lane touches are
-    left out where more than 48 lie between the first and the last.
+    that collide (ways above 1) have a red frame. The lanes are written in, runs of them as first-last. Lines
+    that no lane touches are left out where more than 48 lie between the first and the last.
     """
     data = picture.data
     banks = int(data["banks"])
@@ -63,7 +63,7 @@ def bank_map(picture: Picture) -> Figure:
             )
             dark = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] < 0.55
             text = _ranges(str(lanes))
-            size = 6.2 if len(text) <= 2 else (5.2 if len(text) <= 4 else (4.4 if len(text) <= 6 else 3.6))
+            size = 7.4 if len(text) <= 2 else (6.0 if len(text) <= 4 else (4.6 if len(text) <= 6 else 3.6))
             axes.text(
                 at_bank, row, text, ha="center", va="center", fontsize=size, color="white" if dark else INK
             )
