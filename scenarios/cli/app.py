@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from ._errors import one_line_errors
-from .compare import compare
-from .convert import convert
-from .count import count
-from .explain import explain
-from .fix import fix
-from .replay import replay
-from .run import run
-from .scenarios import scenarios
-from .schema import schema
-from .sweep import sweep
-from .validate import validate
-from .view import view
 
-app = typer.Typer(
-    name="bankbench",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+# In the order of the help page. A command's function has the name of its module.
+COMMANDS = (
+    "run",
+    "count",
+    "explain",
+    "compare",
+    "convert",
+    "replay",
+    "fix",
+    "sweep",
+    "view",
+    "schema",
+    "scenarios",
+    "validate",
 )
+
+
+def build(*names: str) -> typer.Typer:
+    """The application with these commands; typing one command builds that one alone, which is quicker."""
+    app = typer.Typer(
+        name="bankbench",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(_options)
+    for name in names:
+        command: Callable[..., None] = getattr(import_module(f"{__package__}.{name}"), name)
+        app.command(name)(one_line_errors(command))
+    return app
 
 
 def _version(value: bool) -> None:
@@ -37,8 +51,7 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def options(
+def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
     ] = False,
@@ -49,24 +62,7 @@ def options(
     """
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (
-    run,
-    count,
-    explain,
-    compare,
-    convert,
-    replay,
-    fix,
-    sweep,
-    view,
-    schema,
-    scenarios,
-    validate,
-)
-for _command in _COMMANDS:
-    app.command()(one_line_errors(_command))
-
-
 def main() -> None:
     """Entry point of the `bankbench` command."""
-    app()
+    typed = [name for name in sys.argv[1:2] if name in COMMANDS]
+    build(*(typed or COMMANDS))()
