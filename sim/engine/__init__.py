@@ -6,9 +6,10 @@ wavefront a cycle), `returns` (results come back), `barrier`. `machine` puts the
 the work of one cycle is done.
 """
 
+from .agent import Agent, Hook
 from .clock import BOUNDARY, EVENT, GRANT, ISSUE, NEVER, SERVICE, Clock, Stage
 from .errors import CycleLimitError, DeadlockError, EngineError
-from .machine import Agent, Machine
+from .machine import Machine
 from .record import Issued
 from .simulate import Simulation, simulate
 from .tables import instruction_table, latency_table, stall_table, usage_over_time, usage_table
@@ -28,6 +29,7 @@ __all__ = [
     "CycleLimitError",
     "DeadlockError",
     "EngineError",
+    "Hook",
     "Issued",
     "Machine",
     "Simulation",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..program import Unit
 from .record import Issued
-from .state import BARRIER, NOT_BLOCKED, QUEUE, SCOREBOARD, UNIT
+from .state import AGENT, BARRIER, NOT_BLOCKED, QUEUE, SCOREBOARD, UNIT
 from .timing import Timing
 
 __all__ = ["Wait", "waits_of"]
@@ -65,6 +65,8 @@ def _before_issue(
             by = name_of(max(sources, key=_returned)) if sources else ""
         elif entry.gate == BARRIER:
             reason, by = "barrier", "the last warp to arrive"
+        elif entry.gate == AGENT:
+            reason, by = "agent", op.hook.name if op.hook is not None else ""
     elif stall:
         if entry.why == QUEUE:
             reason, by = "queue full", f"memory queue of partition {partition}"

@@ -13,11 +13,13 @@ import numpy as np
 from ..chip import Chip
 from ..memory import count
 from ..program import ACCESS_OPS, Group, Instruction, Kind, Pattern, Program, Unit, kind_of, registers_of
+from .agent import Agent, Hook
+from .errors import EngineError
 from .timing import Timing
 
 __all__ = ["Op", "Run", "compile_program"]
 
-_GATED = (Kind.LOAD, Kind.STORE, Kind.BARRIER, Kind.BRANCH, Kind.TENSOR, Kind.NOP)
+_GATED = (Kind.LOAD, Kind.STORE, Kind.BARRIER, Kind.BRANCH, Kind.TENSOR, Kind.NOP, Kind.AGENT)
 _UNIT = {
     Kind.ALU: Unit.ALU,
     Kind.IMAD: Unit.IMAD,
@@ -35,6 +37,7 @@ class Op:
         "extra",
         "gated",
         "hold",
+        "hook",
         "index",
         "kind",
         "memory",
@@ -46,6 +49,7 @@ class Op:
         "returns",
         "segment",
         "sets",
+        "slow",
         "stall",
         "steal",
         "store",
@@ -56,7 +60,14 @@ class Op:
         "wavefronts",
     )
 
-    def __init__(self, item: Instruction, cost: Cost | None, timing: Timing, place: tuple[str, int]) -> None:
+    def __init__(
+        self,
+        item: Instruction,
+        cost: Cost | None,
+        timing: Timing,
+        place: tuple[str, int],
+        hook: Hook | None = None,
+    ) -> None:
         kind = kind_of(item.op)
         assert kind is not None, "checked when the program was read"
         self.text = item.op
@@ -75,8 +86,10 @@ class Op:
         self.gated = kind in _GATED
         self.steal = _steal(item, kind, timing)
         self.next: Op | None = None
-        # a plain instruction is issued by unit and stall alone
-        self.plain = not (self.memory or self.steal or kind is Kind.BARRIER)
+        self.hook = hook
+        # a plain instruction is issued by unit and stall alone; a slow one waits for something
+        self.plain = not (self.memory or self.steal or kind in (Kind.BARRIER, Kind.AGENT))
+        self.slow = bool(item.waits) or hook is not None
         registers = cost.registers if cost else 0
         self.wavefronts = cost.wavefronts if cost else 0
         self.extra = cost.extra if cost else 0
@@ -114,23 +127,34 @@ class Run:
             op = op.next
 
 
-def compile_program(program: Program, chip: Chip, timing: Timing) -> tuple[tuple[Run, ...], ...]:
-    """The code of every group, addresses counted. Raises AccessError or ChipError from the counting model."""
+def compile_program(
+    program: Program, chip: Chip, timing: Timing, agents: Sequence[Agent] = ()
+) -> tuple[tuple[Run, ...], ...]:
+    """The code of every group, addresses counted, instructions of agents bound to them.
+
+    Raises AccessError or ChipError from the counting model, EngineError for an instruction whose agent is missing.
+    """
     patterns = [pattern for group in program.groups for pattern in group.patterns.values()]
     costs = dict(zip(map(id, patterns), _costs(patterns, chip), strict=True))
     return tuple(
-        _group(group, {slot: costs[id(pattern)] for slot, pattern in group.patterns.items()}, timing)
+        _group(group, {slot: costs[id(pattern)] for slot, pattern in group.patterns.items()}, timing, agents)
         for group in program.groups
     )
 
 
-def _group(group: Group, costs: dict[str, Cost], timing: Timing) -> tuple[Run, ...]:
+def _group(group: Group, costs: dict[str, Cost], timing: Timing, agents: Sequence[Agent]) -> tuple[Run, ...]:
     runs: list[Run] = []
     for segment in group.segments:
         if not segment.code or not segment.trips:
             continue
         ops = [
-            Op(item, costs[item.slot] if item.slot is not None else None, timing, (segment.name, index))
+            Op(
+                item,
+                costs[item.slot] if item.slot is not None else None,
+                timing,
+                (segment.name, index),
+                _hook(item, agents, f"{segment.name}[{index}]"),
+            )
             for index, item in enumerate(segment.code)
         ]
         for index, op in enumerate(ops):
@@ -140,6 +164,16 @@ def _group(group: Group, costs: dict[str, Cost], timing: Timing) -> tuple[Run, .
                 op.stall = timing.branch
         runs.append(Run(ops[0], segment.trips))
     return tuple(runs)
+
+
+def _hook(item: Instruction, agents: Sequence[Agent], place: str) -> Hook | None:
+    if kind_of(item.op) is not Kind.AGENT:
+        return None
+    for agent in agents:
+        hook = agent.hook(item)
+        if hook is not None:
+            return hook
+    raise EngineError(f"{place} ({item.op}): no agent of the simulation carries this instruction out")
 
 
 def _costs(patterns: Sequence[Pattern], chip: Chip) -> list[Cost]:

@@ -8,7 +8,7 @@ from simpy import Environment
 
 from ..program import Kind
 from .clock import ISSUE, NEVER, Stage
-from .state import NOT_BLOCKED, QUEUE, UNIT, Warp
+from .state import NOT_BLOCKED, QUEUE, STALL_REASONS, UNIT, Warp
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Issue(Stage):
         """Cycle of the next attempt of each partition."""
         self.live = 0
         """Warps that have instructions left."""
-        self.stalls = [0] * 5
+        self.stalls = [0] * len(STALL_REASONS)
         """Warp cycles waited, by reason."""
         self.recorder: Recorder | None = None
         self.steady: Steady | None = None
@@ -135,6 +135,8 @@ class Issue(Stage):
                 recorder.accessed(access)
         elif op.kind is Kind.BARRIER:
             self.barrier.arrive(warp, now)
+        elif op.hook is not None:
+            op.hook.issued(warp, op, now)
         else:
             partition.free[op.unit] = now + op.hold
             partition.port.steal(now, op.steal)
@@ -148,7 +150,7 @@ class Issue(Stage):
             ready = now + op.stall
             warp.op = following
         warp.ready = ready
-        if following.waits or (following.gated and warp.barrier > ready):
+        if following.slow or (following.gated and warp.barrier > ready):
             warp.arm()
         else:
             warp.when = warp.armed = ready
@@ -182,9 +184,6 @@ class Issue(Stage):
     def _waited(self, warp: Warp, now: int) -> None:
         """Sum the cycles since the warp was ready by their reason."""
         stalls = self.stalls
-        if warp.start < 0:
-            warp.start = now
-            return
         armed = warp.armed
         if armed > warp.ready:
             stalls[warp.gate] += armed - warp.ready

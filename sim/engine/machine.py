@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..program import Program
+from .agent import Agent
 from .barrier import Barrier
-from .clock import Clock, Limit, LimitReached
+from .clock import NEVER, Clock, Limit, LimitReached
 from .code import Run
 from .errors import CycleLimitError, DeadlockError
 from .issue import Issue
@@ -20,23 +20,7 @@ from .state import Warp
 from .timing import Timing
 from .waiting import who_waits
 
-__all__ = ["Agent", "Machine"]
-
-
-class Agent(Protocol):
-    """Something that uses the machine and is no warp: a copy engine, the operand reads of a tensor core.
-
-    `attach` is called once before the clock starts; the agent keeps the machine, starts SimPy processes or stages on
-    `machine.env`, and may replace mechanisms (`machine.lanes`, `machine.returns`). `waits_for` is None once the agent
-    has nothing left to do, otherwise one sentence for the report of a deadlock. `state` is what its future depends
-    on, with cycles relative to `now`; None forbids the extrapolation of loops.
-    """
-
-    def attach(self, machine: Machine) -> None: ...
-
-    def waits_for(self) -> str | None: ...
-
-    def state(self, now: int) -> tuple[object, ...] | None: ...
+__all__ = ["Machine"]
 
 
 class Machine:
@@ -83,7 +67,9 @@ class Machine:
         for port in self.ports:
             own = [warp for warp in self.warps if warp.partition == port.number]
             steals = any(op.steal for warp in own for op in warp.ops())
-            port.undisturbed = not steals and self.timing.to_service >= self.timing.window_enter
+            port.undisturbed = (
+                not (steals or port.shared) and self.timing.to_service >= self.timing.window_enter
+            )
         for warp in reversed(self.warps):
             if warp.running:
                 self.partitions[warp.partition].warps.append(warp)
@@ -96,8 +82,8 @@ class Machine:
         """
         for warp in self.warps:
             if warp.running:
-                warp.when = warp.armed = self.starts[warp.id]
-                warp.ready = -1
+                warp.start = warp.ready = self.starts[warp.id]
+                warp.arm()
                 self.partitions[warp.partition].wake(warp.when)
         if limit is not None:
             Limit(self.env, limit)
@@ -111,6 +97,12 @@ class Machine:
             raise CycleLimitError(self.program.name, limit, waiting)
         if waiting:
             raise DeadlockError(self.program.name, self.last_cycle, waiting)
+
+    def recheck(self, warp: Warp) -> None:
+        """Something that the next instruction of a warp waits for may have changed: look again."""
+        if warp.when == NEVER and warp.running:
+            warp.arm()
+            self.partitions[warp.partition].wake(warp.when)
 
     @property
     def events(self) -> int:

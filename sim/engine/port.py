@@ -45,6 +45,7 @@ class Port(Stage):
         "registers",
         "reuse",
         "sending",
+        "shared",
         "slots",
         "stolen",
         "timing",
@@ -76,6 +77,8 @@ class Port(Stage):
         """End of the transfer in progress."""
         self.idle_from = 0
         """End of the last transfer: the next cannot begin before."""
+        self.shared = False
+        """Set by an agent that takes the register file as well (`steal`)."""
         self.undisturbed = False
         """No instruction of the partition ever takes the register file: the end of a transfer is known at once."""
         self.blocked_until = 0

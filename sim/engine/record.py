@@ -20,9 +20,8 @@ class Issued:
         self.op = op
         self.trip = warp.trip
         self.issue = now
-        first = warp.ready < 0
-        self.ready = warp.armed if first else warp.ready
-        self.armed = max(warp.armed, self.ready)
+        self.ready = warp.ready
+        self.armed = warp.armed
         self.gate = warp.gate
         self.why = warp.why if now > self.armed else NOT_BLOCKED
         self.access = None

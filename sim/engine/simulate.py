@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from ..chip import Chip, load_chip
 from ..program import Program
+from .agent import Agent
 from .code import compile_program
 from .errors import CycleLimitError
-from .machine import Agent, Machine
+from .machine import Machine
 from .record import Issued, Recorder
+from .state import STALL_REASONS
 from .steady import Steady
 from .timing import timing_of
-from .usage import STALL_REASONS, Usage, critical_resource, usage_of
+from .usage import Usage, critical_resource, usage_of
 
 __all__ = ["Simulation", "simulate"]
 
@@ -69,7 +71,7 @@ def simulate(
     """
     machine_chip = load_chip(chip)
     timing = timing_of(machine_chip)
-    machine = Machine(program, compile_program(program, machine_chip, timing), timing, starts, agents)
+    machine = Machine(program, compile_program(program, machine_chip, timing, agents), timing, starts, agents)
     recorder = Recorder() if timeline else None
     machine.issue.recorder = recorder
     # a timeline has to hold every trip

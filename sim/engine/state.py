@@ -7,10 +7,29 @@ from collections.abc import Iterator
 from .clock import NEVER
 from .code import Op, Run
 
-__all__ = ["BARRIER", "NOT_BLOCKED", "QUEUE", "SCOREBOARD", "UNIT", "Access", "Warp"]
+__all__ = [
+    "AGENT",
+    "BARRIER",
+    "NOT_BLOCKED",
+    "QUEUE",
+    "SCOREBOARD",
+    "STALL_REASONS",
+    "UNIT",
+    "Access",
+    "Warp",
+]
 
-NOT_BLOCKED, SCOREBOARD, BARRIER, UNIT, QUEUE = range(5)
+NOT_BLOCKED, SCOREBOARD, BARRIER, UNIT, QUEUE, AGENT = range(6)
 """Why a warp cannot issue; NOT_BLOCKED with a wait means that the scheduler took another warp."""
+
+STALL_REASONS = {
+    SCOREBOARD: "scoreboard",
+    BARRIER: "barrier",
+    QUEUE: "queue full",
+    UNIT: "unit busy",
+    AGENT: "agent",
+    NOT_BLOCKED: "another warp issued",
+}
 
 
 class Warp:
@@ -64,6 +83,7 @@ class Warp:
         self.lane_until = 0
         """Two cycles after its last wavefront in service: one warp is never in both lanes."""
         self.start = -1
+        """Cycle at which it may issue first, -1 for a warp without instructions."""
         self.end = -1
 
     @property
@@ -95,6 +115,11 @@ class Warp:
         if op.gated and self.barrier > when:
             when = self.barrier
             gate = BARRIER
+        if op.hook is not None:
+            until = op.hook.condition(self, op)
+            if until > when:
+                when = until
+                gate = AGENT
         self.when = self.armed = when
         self.gate = gate
 

@@ -98,6 +98,8 @@ class Steady(Stage):
                 warp.end -= cycles  # it ended before; the skipped cycles are added to every end afterwards
                 warp.release = [release - cycles for release in warp.release]
         _add(machine, [periods * (after - was) for after, was in zip(here.sums, before.sums, strict=True)])
+        for agent in machine.agents:
+            agent.skipped(periods, cycles)
         self.seen.clear()
 
 

@@ -7,20 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..program import Kind, Unit
-from .state import BARRIER, NOT_BLOCKED, QUEUE, SCOREBOARD, UNIT
 
 if TYPE_CHECKING:
     from .machine import Machine
 
-__all__ = ["STALL_REASONS", "Usage", "critical_resource", "usage_of"]
-
-STALL_REASONS = {
-    SCOREBOARD: "scoreboard",
-    BARRIER: "barrier",
-    QUEUE: "queue full",
-    UNIT: "unit busy",
-    NOT_BLOCKED: "another warp issued",
-}
+__all__ = ["Usage", "critical_resource", "usage_of"]
 
 _FULL = 0.85
 

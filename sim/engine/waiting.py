@@ -47,4 +47,6 @@ def _reason(machine: Machine, warp: Warp) -> str:
         late = ", ".join(str(other.id) for other in missing) or "nobody"
         text = f"the barrier, which warp {late} has not reached"
         return f"{text} (ended without it: {', '.join(map(str, ended))})" if ended else text
+    if op.hook is not None and op.hook.condition(warp, op) == NEVER:
+        return op.hook.reason(warp, op)
     return "a free entry of the memory queue" if warp.why == QUEUE else "an unknown event"

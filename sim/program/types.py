@@ -24,7 +24,8 @@ class Instruction:
 
     `stall` is the number of cycles to the warp's next issue that the compiler encoded. `sets` and `sets_read` are
     the scoreboards that the result and the read of the sources release, `waits` those that must be at zero before
-    it issues. `slot` names the address pattern of a memory instruction.
+    it issues. `slot` names the address pattern of a memory instruction, `detail` what an agent has to know about one of
+    its instructions.
     """
 
     op: str
@@ -37,7 +38,7 @@ class Instruction:
     pred: str | None = None
     slot: str | None = None
     stamp: bool = False
-    note: str = ""
+    detail: object = None
 
 
 @dataclass(frozen=True, slots=True)

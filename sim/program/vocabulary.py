@@ -24,6 +24,7 @@ class Kind(IntEnum):
     FMA = 7
     NOP = 8
     OTHER = 9
+    AGENT = 10
 
 
 class Unit(IntEnum):
@@ -44,6 +45,21 @@ _FMA = frozenset({"FFMA", "FADD", "FMUL", "HFMA2", "HADD2", "HMUL2"})
 _CONTROL = frozenset({"CS2R", "S2R", "S2UR", "WARPSYNC", "BSSY", "BSYNC", "DEPBAR", "EXIT"})
 _UNIFORM = frozenset({"UMOV", "UIADD3", "ULOP3", "USHF", "UIMAD", "ULEA", "USEL", "ULDC"})
 _OTHER = _CONTROL | _UNIFORM
+# Carried out by something that is no warp: a copy engine, the asynchronous tensor core, an mbarrier unit.
+_AGENT = frozenset(
+    {
+        "HGMMA",
+        "WARPGROUP",
+        "UTMALDG",
+        "UTMASTG",
+        "UTMAREDG",
+        "UTMACMDFLUSH",
+        "UBLKCP",
+        "SYNCS",
+        "LDGSTS",
+        "LDGDEPBAR",
+    }
+)
 _MEMORY = {"LDS": Kind.LOAD, "LDSM": Kind.LOAD, "STS": Kind.STORE, "STSM": Kind.STORE}
 _SINGLE = {
     "BAR": Kind.BARRIER,
@@ -83,6 +99,8 @@ def kind_of(op: str) -> Kind | None:
         return Kind.ALU
     if base in _FMA:
         return Kind.FMA
+    if base in _AGENT:
+        return Kind.AGENT
     return Kind.OTHER if base in _OTHER else None
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from bankbench.sim.engine import EVENT, NEVER, DeadlockError, Stage, simulate
+from bankbench.sim.engine import EVENT, NEVER, Agent, DeadlockError, EngineError, Hook, Stage, simulate
 
 
-class Thief:
+class Thief(Agent):
     """Takes the data path for two cycles, every `period` cycles, `times` times: a SimPy process."""
 
     def __init__(self, period: int, times: int) -> None:
@@ -31,7 +31,7 @@ class Thief:
         return None
 
 
-class Silent(Stage):
+class Silent(Stage, Agent):
     """An agent on a stage of its own that waits for a signal that nobody gives."""
 
     def __init__(self) -> None:
@@ -50,6 +50,46 @@ class Silent(Stage):
 
     def state(self, now: int) -> tuple[object, ...] | None:
         return ()
+
+
+class Copier(Agent):
+    """A copy engine with one signal: UBLKCP starts a copy of 100 cycles, SYNCS waits until it is done."""
+
+    def attach(self, machine) -> None:
+        self.machine = machine
+        self.done = NEVER
+        self.waiting = []
+        self.start, self.wait = Start(self), WaitForCopy(self)
+
+    def hook(self, item):
+        if item.op.startswith("UBLKCP"):
+            return Start(self)
+        return WaitForCopy(self) if item.op.startswith("SYNCS") else None
+
+
+class Start(Hook):
+    name = "copy engine"
+
+    def __init__(self, engine: Copier) -> None:
+        self.engine = engine
+
+    def issued(self, warp, op, now) -> None:
+        self.engine.done = now + 100
+        for waiting in self.engine.waiting:
+            self.engine.machine.recheck(waiting)
+
+
+class WaitForCopy(Start):
+    def condition(self, warp, op) -> int:
+        if self.engine.done == NEVER:
+            self.engine.waiting.append(warp)
+        return self.engine.done
+
+    def issued(self, warp, op, now) -> None:
+        pass
+
+    def reason(self, warp, op) -> str:
+        return "a copy that nobody started"
 
 
 @pytest.fixture
@@ -82,3 +122,26 @@ def test_an_agent_that_waits_for_ever_is_a_deadlock_with_its_reason(loads):
     with pytest.raises(DeadlockError, match="the copy engine waits for the mbarrier of stage 0"):
         simulate(loads, agents=[agent])
     assert agent.acted
+
+
+def test_a_warp_waits_for_an_agent_that_another_warp_started(make):
+    consumer = make.group([make.ins("SYNCS"), make.ins("MOV")])
+    producer = make.group([*[make.ins("FFMA", 4)] * 10, make.ins("UBLKCP")])
+    run = simulate(make.program(consumer, producer), starts=[0, 0], agents=[Copier()], timeline=True)
+    at = {entry.op.text: entry.issue for entry in run.timeline}
+    assert at["UBLKCP"] == 40
+    assert (at["SYNCS"], at["MOV"]) == (140, 141)
+    assert run.stalls["agent"] == 140
+
+
+def test_a_signal_that_nobody_gives_is_a_deadlock(make):
+    consumer = make.group([make.ins("MOV"), make.ins("SYNCS")])
+    with pytest.raises(
+        DeadlockError, match=r"warp 0 at loop\[1\] SYNCS waits for a copy that nobody started"
+    ):
+        simulate(make.program(consumer), agents=[Copier()])
+
+
+def test_an_instruction_without_its_agent_is_an_error_with_the_place(make):
+    with pytest.raises(EngineError, match=r"loop\[0\] \(HGMMA\): no agent"):
+        simulate(make.program(make.group([make.ins("HGMMA")])))
