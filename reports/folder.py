@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from ..sim.results import RunResult
@@ -22,11 +23,14 @@ class OutputError(ValueError):
     """The output folder cannot be written; nothing was changed."""
 
 
-def write_folder(result: RunResult, target: str | Path) -> Path:
+def write_folder(
+    result: RunResult, target: str | Path, step: Callable[[int, int], None] | None = None
+) -> Path:
     """Writes report.html, pictures (PNG and SVG), tables (CSV and Parquet), result.json and the inputs.
 
-    An existing folder is replaced only when it is the output of an earlier run. Raises `OutputError`, one
-    line, when the place cannot be written; then nothing is left behind and an old folder is untouched.
+    An existing folder is replaced only when it is the output of an earlier run. `step(done, total)` is called
+    between the pieces. Raises `OutputError`, one line, when the place cannot be written; then nothing is left
+    behind and an old folder is untouched.
     """
     target = Path(os.path.abspath(target))
     if target.exists() and not (
@@ -39,7 +43,7 @@ def write_folder(result: RunResult, target: str | Path) -> Path:
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from None
     try:
-        _fill(result, beside)
+        _fill(result, beside, step or _silent)
         beside.chmod(0o755)
         _move(beside, target)
     except OSError as error:
@@ -68,9 +72,16 @@ def write_page(text: str, target: str | Path) -> Path:
     return target
 
 
-def _fill(result: RunResult, folder: Path) -> None:
+def _silent(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
+
+def _fill(result: RunResult, folder: Path, step: Callable[[int, int], None]) -> None:
+    pictures = pictures_of(result)
+    total = len(result.tables) + len(pictures) + 1
     (folder / "tables").mkdir()
-    for table in result.tables:
+    for done, table in enumerate(result.tables):
+        step(done, total)
         long = len(table) > MOST_ROWS
         write_csv(
             sample(table, MOST_ROWS), folder / "tables" / f"{table.name}{'.sample' if long else ''}.csv"
@@ -79,13 +90,15 @@ def _fill(result: RunResult, folder: Path) -> None:
     (folder / "columns.md").write_text(column_guide(result, MOST_ROWS), encoding="utf-8")
     (folder / "pictures").mkdir()
     svgs: list[str] = []
-    for index, picture in enumerate(pictures_of(result)):
+    for index, picture in enumerate(pictures):
+        step(len(result.tables) + index, total)
         figure = draw(picture)
         stem = folder / "pictures" / f"{index + 1:02d}-{file_stem(picture)}"
         svgs.append(svg_text(picture, figure))
         stem.with_name(f"{stem.name}.svg").write_text(svgs[-1], encoding="utf-8")
         figure.set_layout_engine("none")  # laid out by now; once more would only take its time again
         save_figure(figure, stem.with_name(f"{stem.name}.png"))
+    step(total - 1, total)
     (folder / "inputs").mkdir()
     for name, text in result.inputs.items():
         (folder / "inputs" / Path(name).name).write_text(text, encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -80,8 +79,3 @@ def render_text(result: RunResult) -> str:
         result, Console(file=stream, width=WIDTH, no_color=True, force_terminal=False, highlight=False)
     )
     return stream.getvalue()
-
-
-def progress_wanted() -> bool:
-    """Whether progress bars make sense: standard error is a terminal."""
-    return sys.stderr.isatty()

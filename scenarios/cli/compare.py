@@ -50,9 +50,11 @@ def compare(
     Exit code 1 when a limit of the run after is exceeded, 2 when rows of an export could not be read (the others are
     compared), 3 when something asked is unknown.
     """
+    from ...reports.progress import working
     from ..compare import compare as compare_sides
 
-    result = compare_sides(a, b, chip=chip, kernel=kernel)
+    with working("running both sides"):
+        result = compare_sides(a, b, chip=chip, kernel=kernel)
     if out is not None:
         from ...reports.folder import write_folder
 

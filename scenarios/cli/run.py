@@ -44,6 +44,7 @@ def run(
 
     Exit code 1 when a limit under `expect:` is exceeded, 3 when something asked is unknown.
     """
+    from ...reports.progress import working
     from ..load import load
     from ..run import run_scenario
 
@@ -57,7 +58,8 @@ def run(
         from ..program_trace import as_fast
 
         loaded = as_fast(loaded)
-    result = run_scenario(loaded, chip=chip, overrides=overrides or [], command=command)
+    with working(f"running {loaded.scenario.name}"):
+        result = run_scenario(loaded, chip=chip, overrides=overrides or [], command=command)
     if trace is not None:
         from ..program_trace import write_trace
 
@@ -66,7 +68,8 @@ def run(
     if out is not None:
         from ...reports.folder import write_folder
 
-        target = write_folder(result, out)
+        with working("writing the report") as work:
+            target = write_folder(result, out, work.step)
         print(f"report: {target / 'report.html'}", file=sys.stderr)
     if json:
         from ...reports.files import dumps, result_json

@@ -49,6 +49,7 @@ def view(
     bankbench view "S[(2,128,112):(112@TCol,1@TLane,1@TCol)]" --dtype f32
     """
     from ...reports.folder import write_page
+    from ...reports.progress import working
     from ...reports.view import render_view
     from ..specs import AccessSpec
     from ..view import view_description
@@ -73,16 +74,17 @@ def view(
         if value != usual
     ]
     command = ["bankbench", "view", target, *(str(word) for pair in given for word in pair)]
-    description = view_description(
-        target,
-        dtype=dtype,
-        shape=o.parse_shape(shape),
-        swizzle=swizzle,
-        chip=chip,
-        memory=memory,
-        access=access,
-        command=shlex.join(command),
-    )
+    with working("counting the accesses of every choice"):
+        description = view_description(
+            target,
+            dtype=dtype,
+            shape=o.parse_shape(shape),
+            swizzle=swizzle,
+            chip=chip,
+            memory=memory,
+            access=access,
+            command=shlex.join(command),
+        )
     name = re.sub(r"[^A-Za-z0-9]+", "-", target).strip("-")[:60] or "layout"
     page = write_page(render_view(description), out or Path(f"view-{name}.html"))
     print(page)
