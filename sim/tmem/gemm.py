@@ -256,16 +256,15 @@ class GemmLoop:
         if self.operands == "TS":
             reads.append(region_of(self.plan.place("a")))
         d = self._place("acc", a, self.acc_stages)
-        yield from [
-            Step(
-                "mma",
-                reads=tuple(reads),
-                writes=(region_of(d),),
-                item=self.shape,
-                operands=self.operands,
-                text=f"mma {d.name} stage {slot}",
-            )
-        ] * self.products_per_stage
+        yield Step(
+            "mma",
+            reads=tuple(reads),
+            writes=(region_of(d),),
+            item=self.shape,
+            operands=self.operands,
+            text=f"mma {d.name} stage {slot}",
+            times=self.products_per_stage,
+        )
         yield Step("commit", f"empty[{slot}]")
 
     def loads(self, warp: int, a: int = 0) -> Iterator[tuple[LoadStore, Region]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from .program import Region, Step
 
-__all__ = ["TCGEN05", "Access", "Clock", "Hazard", "Hazards"]
+__all__ = ["PROXY", "TCGEN05", "Access", "Clock", "Footprint", "Hazard", "Hazards", "Track", "join"]
 
 Track = tuple[str, str]
 Clock = dict[Track, int]
@@ -95,15 +95,23 @@ class _Spot:
                 del other.live[self]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Footprint:
+    """What a step of a role touches: spots, whether it writes them, whether tensor memory's fences count."""
+
+    role: str
+    step: Step
+    track: Track
+    places: tuple[tuple[_Spot, bool, bool], ...]
+
+
 class Hazards:
     """The accesses that are still of interest, by region, and the hazards found."""
 
     def __init__(self) -> None:
         self._spots: dict[Region, _Spot] = {}
-        # the same objects come again and again; looking them up by identity spares most of the hashing
-        self._by_id: dict[int, _Spot] = {}
         self._found: dict[tuple[str, ...], Hazard] = {}
-        self._last: tuple[Step, str] | None = None
+        self._last: Footprint | None = None
         self._repeated: list[Access] = []
 
     @property
@@ -111,40 +119,40 @@ class Hazards:
         """The hazards, each pair of instructions once, in the order of their first appearance."""
         return tuple(self._found.values())
 
+    def footprint(self, role: str, step: Step, track: Track) -> Footprint:
+        """What a step of a role touches, looked up once for all executions of the step."""
+        inside = step.op in TCGEN05
+        places = [(self._spot(r), False, inside and r.space == "tmem") for r in step.reads]
+        places += [(self._spot(r), True, inside and r.space == "tmem") for r in step.writes]
+        return Footprint(role, step, track, tuple(places))
+
     def touch(
-        self,
-        role: str,
-        step: Step,
-        track: Track,
-        number: int,
-        known: Mapping[Track, int],
-        fenced: Mapping[Track, int],
+        self, what: Footprint, number: int, known: Mapping[Track, int], fenced: Mapping[Track, int]
     ) -> None:
         """Checks the accesses of a step against the earlier ones and remembers them.
 
-        `known` is what its role has heard of, `fenced` what it may rely on for tensor memory.
+        `number` is the step's place on its track, `known` what its role has heard of, `fenced` what it may rely on
+        for tensor memory.
         """
-        last = self._last
-        if last is not None and last[0] is step and last[1] == role and step.op == "mma":
+        if what is self._last and what.step.op == "mma":
             # products in a row: nothing came between, so only their number changes
             for access in self._repeated:
                 access.number = number
             return
-        self._last = (step, role)
+        self._last = what
         self._repeated = []
-        inside = step.op in TCGEN05
-        for regions, writes in ((step.reads, False), (step.writes, True)):
-            for region in regions:
-                access = Access(role, step, track, number, writes)
-                self._one(region, access, fenced if inside and region.space == "tmem" else known, known)
-                self._repeated.append(access)
+        for spot, writes, inside in what.places:
+            access = Access(what.role, what.step, what.track, number, writes)
+            if spot.live:
+                self._meet(spot, access, fenced if inside else known, known)
+            spot.open(access)
+            self._repeated.append(access)
 
-    def _one(
-        self, region: Region, access: Access, known: Mapping[Track, int], heard: Mapping[Track, int]
+    def _meet(
+        self, spot: _Spot, access: Access, known: Mapping[Track, int], heard: Mapping[Track, int]
     ) -> None:
-        spot = self._by_id.get(id(region)) or self._spot(region)
         writes = access.writes
-        for near, covered in list(spot.live.items()):
+        for near, covered in tuple(spot.live.items()) if writes else spot.live.items():
             done: list[tuple[dict[Track, Access], Track]] = []
             for earlier in (near.writes, near.reads) if writes else (near.writes,):
                 for track, other in earlier.items():
@@ -157,7 +165,6 @@ class Hazards:
                         done.append((earlier, track))
             if done:
                 near.close(done)
-        spot.open(access)
 
     def _spot(self, region: Region) -> _Spot:
         spot = self._spots.get(region)
@@ -169,8 +176,6 @@ class Hazards:
                     other.near[spot] = other.region.covers(region)
                     if other.writes or other.reads:
                         spot.live[other] = covers
-        if region is spot.region:
-            self._by_id[id(region)] = spot
         return spot
 
     def _add(self, first: Access, second: Access, region: Region, seen: Mapping[Track, int]) -> None:

@@ -92,7 +92,8 @@ class Step:
     fence_before, fence_after, fence_async, write, read, work.
 
     `barrier` is what wait, arrive, expect, tma and commit name; `amount` is columns, bytes or cycles; `reads` and
-    `writes` are the regions touched; `item` is the instruction behind cp, mma, ld and st; `operands` SS or TS.
+    `writes` are the regions touched; `item` is the instruction behind cp, mma, ld and st; `operands` SS or TS;
+    `times` counts products that follow each other without anything between.
     """
 
     op: str
@@ -103,8 +104,11 @@ class Step:
     item: Copy | MmaShape | LoadStore | None = None
     operands: str = "SS"
     text: str = ""
+    times: int = 1
 
     def __post_init__(self) -> None:
+        if self.times < 1 or (self.times > 1 and self.op != "mma"):
+            raise TmemError(f"step {self.op}: {self.times} times; only products repeat, once at least")
         if self.op not in STEPS:
             raise TmemError(f"unknown step {self.op!r}; steps: {', '.join(STEPS)}")
 

@@ -22,7 +22,7 @@ from ..engine.errors import CycleLimitError, DeadlockError
 from .copy import Copy
 from .errors import TmemError
 from .geometry import DEFAULT_CHIP
-from .happens import PROXY, Clock, Hazard, Hazards, Track, join
+from .happens import PROXY, Clock, Footprint, Hazard, Hazards, Track, join
 from .loadstore import LoadStore
 from .mma import MmaShape
 from .program import Barrier, Program, Role, Step
@@ -124,6 +124,7 @@ class _Ready:
     latency: float
     track: Track
     text: str
+    footprint: Footprint
 
 
 def simulate(
@@ -204,7 +205,7 @@ class _Machine:
         issue = self._figure("tcgen05.issue_cycles")
         for step in state.role.steps:
             state.at = step
-            self.steps += 1
+            self.steps += step.times
             op = step.op
             if op == "wait":
                 bar, turn = self._bar(step.barrier), state.waited.get(step.barrier, 0)
@@ -222,7 +223,7 @@ class _Machine:
                 if ready.row in self.shared and state.time > env.now:
                     yield env.timeout(state.time - env.now)
                 self._async(state, ready)
-                state.time += issue
+                state.time += issue * step.times
             elif op == "commit":
                 self._commit(state, step)
                 state.time += issue
@@ -241,7 +242,7 @@ class _Machine:
             self.shared.add(row)
         busy, latency = self._price(step, step.item)
         track = (name, _ASYNC.get(step.op, step.barrier or step.op))
-        ready = _Ready(step, row, busy, latency, track, str(step))
+        ready = _Ready(step, row, busy, latency, track, str(step), self.hazards.footprint(name, step, track))
         if len(state.ready) >= _KEPT:
             state.ready.clear()
         state.ready[id(step)] = ready
@@ -310,6 +311,7 @@ class _Machine:
         free = self.free.get(row, -1.0)
         start = max(state.time, free)
         done_at = state.done_at
+        last = 0.0  # start of the last product of a run, from the first
         if op == "mma":
             # a copy that was issued before is complete when the product reads it
             copied = done_at.get("cp", 0.0)
@@ -318,21 +320,24 @@ class _Machine:
                 self._stands_still("scale-factor copies", copied - start)
             state.cause = ""
             start = max(start, copied)
-            self.products += 1
-            state.since_commit += 1
+            self.products += step.times
+            state.since_commit += step.times
+            if step.times > 1:
+                last = (step.times - 1) * max(busy, self.figures["tcgen05.issue_cycles"])
+                busy += last
             self.mma_until = max(self.mma_until, start + busy)
         elif op == "ld" and self.mma_until > start:
             busy /= 1 - self._figure("tmem.ld.mma_share")
         self.free[row] = start + busy
         self.busy[row] = self.busy.get(row, 0.0) + busy
-        done = start + max(ready.latency, busy)
+        done = start + (last + ready.latency if last else max(ready.latency, busy))
         self._span(row, ready.text, start, start + busy)
-        state.issued[track] = number = state.issued.get(track, 0) + 1
+        state.issued[track] = number = state.issued.get(track, 0) + step.times
         if done > done_at.get(track[1], 0.0):
             done_at[track[1]] = done
         if op == "cp":
             done_at["cp"] = start + max(busy, self._figure("tcgen05.cp.visible_to_mma"))
-        self._touch(state, step, track, number)
+        self.hazards.touch(ready.footprint, number, state.known, state.fenced)
         if op == "tma":
             self._later(done, self._bar(step.barrier), state.known | {track: number}, 0, step.amount)
 
@@ -420,7 +425,8 @@ class _Machine:
         return step.amount if op in ("work", "write", "read") else 0
 
     def _touch(self, state: _State, step: Step, track: Track, number: int) -> None:
-        self.hazards.touch(state.role.name, step, track, number, state.known, state.fenced)
+        footprint = self.hazards.footprint(state.role.name, step, track)
+        self.hazards.touch(footprint, number, state.known, state.fenced)
 
     def _span(self, row: str, text: str, start: float, end: float, waiting: bool = False) -> None:
         if self.spans is not None and len(self.spans) < _SPANS:
