@@ -12,7 +12,9 @@ STORE = {"op": "sts.32", "offsets": [4 * lane for lane in range(32)]}
 
 def program(loop, trips=1, **group):
     patterns = {"0": LINEAR, "1": STORE}
-    return parse_program({"id": "r", "trips": trips, "groups": [{"loop": loop, "patterns": patterns, **group}]})
+    return parse_program(
+        {"id": "r", "trips": trips, "groups": [{"loop": loop, "patterns": patterns, **group}]}
+    )
 
 
 def code(built):
