@@ -14,6 +14,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from ._arrays import as_coordinates, flatten_column_major, sum_terms
+from ._notebook import NotebookRepr
 from .int_tuple import colex_terms
 from .protocol import ArrayLike, IntArray, LayoutError
 
@@ -41,7 +42,7 @@ Stride: TypeAlias = "int | Basis | tuple[Stride, ...]"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CuteLayout:
+class CuteLayout(NotebookRepr):
     """A CuTe layout: shape and stride nest alike.
 
     >>> layout = CuteLayout(((2, 4), 8), ((1, 16), 2))
@@ -180,7 +181,7 @@ class Swizzle:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SwizzledLayout:
+class SwizzledLayout(NotebookRepr):
     """`Sw<B,M,S> o offset o layout`: offsets of the inner layout plus a constant, then the swizzle.
 
     `pointer_bits` is the element width of a typed pointer between the two; the swizzle then counts bytes, and

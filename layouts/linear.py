@@ -16,6 +16,7 @@ import numpy as np
 
 from . import f2
 from ._arrays import as_coordinates, flatten_row_major, split_row_major
+from ._notebook import NotebookRepr
 from .protocol import ArrayLike, IntArray, LayoutError
 
 AXIS_OF_INPUT = {"register": "m", "lane": "laneid", "warp": "warpid", "block": "cbx", "offset": "m"}
@@ -25,7 +26,7 @@ Bases = tuple[tuple[str, tuple[tuple[int, ...], ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LinearLayout:
+class LinearLayout(NotebookRepr):
     """Bases by input dimension (in order, lowest bit first) and the logical shape that they span.
 
     As a layout it is evaluated the other way round, logical coordinate -> hardware index; where several

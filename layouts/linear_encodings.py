@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from ._notebook import NotebookRepr
 from .linear import LinearLayout
 from .protocol import ArrayLike, IntArray, LayoutError
 
@@ -33,7 +34,7 @@ PARAMETERS: dict[str, tuple[tuple[str, ...], dict[str, Value]]] = {
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Encoding:
+class Encoding(NotebookRepr):
     """A Triton encoding: its kind, its parameters by name, and the shape that it is used on (None: not said).
 
     >>> layout = Encoding.make("swizzled_shared", vec=8, perPhase=1, maxPhase=8, order=(1, 0), shape=(8, 64))

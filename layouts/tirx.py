@@ -27,6 +27,7 @@ from ._arrays import (
     sum_terms,
 )
 from ._checks import axis_name, check_integral, check_plain_integers
+from ._notebook import NotebookRepr
 from .protocol import ArrayLike, IntArray, LayoutError
 from .tirx_axes import Axis, is_memory, scope_of
 
@@ -66,7 +67,7 @@ class Iter:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TileLayout:
+class TileLayout(NotebookRepr):
     """An affine placement of a logical tile on named axes: L(x) = {D(x) + r + O | r in R}.
 
     Build it from the notation (`TileLayout(S[(8, 64) : (64, 1)] + 5@warpid)`), from text (`parse`), or with
@@ -275,7 +276,7 @@ class TileLayout:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ComposeLayout:
+class ComposeLayout(NotebookRepr):
     """A shared-memory swizzle over a tile that produces only axis `m`.
 
     `per_element` = M low address bits stay, `swizzle_len` = B bits are changed, by the B bits that stand

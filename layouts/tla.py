@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._arrays import as_coordinates, divide, flatten_column_major, sum_terms
+from ._notebook import NotebookRepr
 from ._text import Scanner
 from .int_tuple import (
     IntTuple,
@@ -34,7 +35,7 @@ UINT32 = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TlaLayout:
+class TlaLayout(NotebookRepr):
     """A TLA layout; leave the origin out to have it derived (one product a top-level mode, at run time).
 
     Shape and stride may be tuples or plain integers, their leaves integers or `Static`; ranks are compared
