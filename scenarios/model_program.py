@@ -17,13 +17,24 @@ Registers = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", description="a name 
 Count = Annotated[int, Field(ge=1, le=4096)]
 
 
-class LoadStep(Access):
+class _AccessStep(Access):
+    """An access as a step; what the group or the loop around it says cannot be said again."""
+
+    @model_validator(mode="after")
+    def _no_counts(self) -> _AccessStep:
+        for name in ("warps", "repeat", "kernel", "expect"):
+            if name in self.model_fields_set:
+                raise ValueError(f"{name} is not for a step: the group has the warps, loop: repeats, expect: limits")
+        return self
+
+
+class LoadStep(_AccessStep):
     """Shared memory to registers. `to` names the registers; whoever reads them waits for the data."""
 
     to: Registers = Field(default="loaded", description="the registers that it fills")
 
 
-class StoreStep(Access):
+class StoreStep(_AccessStep):
     """Registers to shared memory."""
 
     op: str = Field(default="store", description="store, or an instruction by its PTX or SASS name")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from bankbench.scenarios.cli.app import app
+from bankbench.reports.pictures import draw
+from bankbench.scenarios.cli.app import COMMANDS, build
 from bankbench.scenarios.errors import ScenarioError
 from bankbench.scenarios.load import loads
 from bankbench.scenarios.program import lower_section, trace_of
@@ -14,6 +15,7 @@ from bankbench.sim import load_chip
 from typer.testing import CliRunner
 
 CHIP = load_chip("h200")
+APP = build(*COMMANDS)
 
 
 def scenario(steps: str, *, warps: int = 1, more: str = "", buffer: str = "{dtype: f32, shape: [32, 32]}"):
@@ -118,6 +120,7 @@ def test_masked_lanes_do_not_count():
         ("- loda: {}", "unknown key 'loda'; did you mean 'load'"),
         ('- load: {buffer: nope, lanes: "[0, lane]"}', "no buffer 'nope'"),
         ('- load: {buffer: tile, lanes: "[0, lane]", with: sts.32}', "sts.32 does not load"),
+        ('- load: {buffer: tile, lanes: "[0, lane]", repeat: 3}', "repeat is not for a step"),
         ("- alu: {op: FROB}", "steps.0.alu.op: 'FROB' is no arithmetic"),
         ("- copy: {buffer: tile, lanes: '[0, lane]'}", "copy fills a fragment"),
         ("- alu: {}\n  mma: {}", "a step has exactly one key"),
@@ -178,15 +181,22 @@ def test_max_cycles_is_a_limit():
 
 @pytest.mark.parametrize("name", ["gemm-fragments-time", "transpose-time", "producer-consumer-time"])
 def test_ready_scenarios_run_and_fast_agrees(name):
-    slow, fast = (CliRunner().invoke(app, ["run", name, "--json", *options]) for options in ([], ["--fast"]))
+    slow, fast = (CliRunner().invoke(APP, ["run", name, "--json", *options]) for options in ([], ["--fast"]))
     assert slow.exit_code == fast.exit_code == 0
     cycles_of = [json.loads(out.stdout)["headline"] for out in (slow, fast)]
     assert cycles_of[0] == cycles_of[1]
 
 
+def test_the_timeline_is_a_picture():
+    (picture,) = run_scenario("transpose-time").pictures
+    assert picture.data["end"] == 600 < picture.data["cycles"]
+    figure = draw(picture)
+    assert len(figure.axes[0].get_yticks()) == len(picture.data["tracks"]) == 8 + 4 + 4 + 2
+
+
 def test_run_writes_a_trace(tmp_path):
     target = tmp_path / "trace.json"
-    done = CliRunner().invoke(app, ["run", "transpose-time", "--trace", str(target), "--plain"])
+    done = CliRunner().invoke(APP, ["run", "transpose-time", "--trace", str(target), "--plain"])
     assert done.exit_code == 0, done.output
     events = json.loads(target.read_text())["traceEvents"]
     names = {

@@ -7,13 +7,15 @@ import json
 
 import pytest
 from bankbench.reports.pictures import draw
-from bankbench.scenarios.cli.app import app
+from bankbench.scenarios.cli.app import COMMANDS, build
 from bankbench.scenarios.errors import ScenarioError
 from bankbench.scenarios.validate import compare, json_rows, validation_result
 from bankbench.scenarios.validation import Row, find_sets, summaries
 from bankbench.scenarios.validation.sets import DATA
 from bankbench.sim import load_chip
 from typer.testing import CliRunner
+
+APP = build(*COMMANDS)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,7 @@ def test_counts_that_come_with_the_package_agree_exactly():
 
 
 def test_json_has_one_line_a_row_with_id_measured_predicted(few):
-    done = CliRunner().invoke(app, ["validate", "--programs", str(few), "--json"])
+    done = CliRunner().invoke(APP, ["validate", "--programs", str(few), "--json"])
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.exit_code == 0
     assert [row["id"] for row in rows] == [f"q00{n}" for n in range(10)]
@@ -96,7 +98,7 @@ def test_further_files_of_accesses(tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(options, message):
-    done = CliRunner().invoke(app, ["validate", *options])
+    done = CliRunner().invoke(APP, ["validate", *options])
     assert done.exit_code == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -105,7 +107,7 @@ def test_bad_input_is_one_line_and_exit_code_2(options, message):
 def test_a_bad_program_names_file_and_line(tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text('{"id": "x", "groups": [{"loop": [{"op": "FROB", "stall": 1}]}], "cycles": 1}\n')
-    done = CliRunner().invoke(app, ["validate", "--programs", str(path)])
+    done = CliRunner().invoke(APP, ["validate", "--programs", str(path)])
     assert done.exit_code == 2
     assert "bad.jsonl:1: x: group 0, loop[0] (FROB): unknown instruction" in done.stderr
     path.write_text('{"id": "x", "groups": [{"loop": [{"op": "MOV", "stall": 1}]}]}\n')
