@@ -81,7 +81,7 @@ class Mmad(Strict):
     a: Text
     b: Text
     c: Text
-    init: str = Field(default="1", description="expression: 1 overwrites c, 0 accumulates")
+    init: int | str = Field(default=1, description="expression: 1 overwrites c, 0 accumulates")
     unit_flag: bool = Field(
         default=False, description="hand c over to fixpipe by unit flags instead of an event"
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..layouts import LayoutError
 from ..sim.ascend import (
-    AscendError,
+    CapacityError,
     Core,
     FlagError,
     Hazard,
@@ -63,10 +63,13 @@ def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = Non
         places = make_places(ascend, chip)
     except ScenarioError as error:
         raise error.at(loaded.place("ascend"), "") from None
-    except (AscendError, LayoutError) as error:
-        name = next((name for name in ascend.tiles if str(error).find(name) >= 0), "")
-        key = f"ascend.tiles.{name}" if name else "ascend.tiles"
+    except CapacityError as error:
+        key = f"ascend.tiles.{error.buffer}"
         raise ScenarioError(str(error), place=loaded.place(*key.split(".")), key=key) from None
+    except LayoutError as error:
+        raise ScenarioError(
+            str(error), place=loaded.place("ascend", "matrices"), key="ascend.matrices"
+        ) from None
     run = AscendRun(ascend, chip, places)
     if not ascend.schedule:
         return run
@@ -85,8 +88,10 @@ def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = Non
         if ascend.expect.flag_error and ascend.expect.flag_error in str(error):
             run.error = str(error)
             return run
+        also = [hazard.sentence(run.program) for hazard in find_hazards(run.program, core, 1)]
+        message = "; ".join([str(error), *also])
         raise ScenarioError(
-            str(error), place=loaded.place("ascend", "schedule"), key="ascend.schedule"
+            message, place=loaded.place("ascend", "schedule"), key="ascend.schedule"
         ) from None
     run.hazards = find_hazards(run.program, core)
     return run

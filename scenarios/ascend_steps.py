@@ -105,7 +105,7 @@ class Emitters:
 
     def mmad(self, step: Mmad, names: tuple[str, ...], arrays: dict[str, IntArray], count: int) -> Emit:
         a, b, c = self.tile(step.a), self.tile(step.b), self.tile(step.c)
-        init = np.broadcast_to(evaluate(step.init, arrays) != 0, (count,)).tolist()
+        init = np.broadcast_to(evaluate(str(step.init), arrays) != 0, (count,)).tolist()
         small = self.core.chip.integer("cube.barrier_below")
         made: dict[object, Op | None] = {}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ...layouts import TlaLayout, dtype_bits, from_tag
+from ...layouts import LayoutError, TlaLayout, dtype_bits, from_tag
 from ..chip import Chip
 from .errors import CapacityError
 
@@ -118,8 +118,11 @@ def place_buffers(
     buffers: dict[str, list[Buffer]] = {}
     top: dict[str, int] = {}
     for name, memory, shape, dtype, tag, slots, addresses in wanted:
-        total, reserved = usable_bytes(chip, memory, framework, mixed)
-        layout = tile_layout(memory, shape, dtype, chip, tag)
+        try:
+            total, reserved = usable_bytes(chip, memory, framework, mixed)
+            layout = tile_layout(memory, shape, dtype, chip, tag)
+        except (CapacityError, LayoutError) as error:
+            raise CapacityError(f"{name}: {error}", name) from None
         padded, valid = tile_bytes(layout, dtype)
         align = chip.integer(f"align.{memory}")
         if addresses is None:
@@ -132,7 +135,8 @@ def place_buffers(
                 if address % align or address < 0:
                     near = max(address, 0) // align * align
                     raise CapacityError(
-                        f"{name}: address {address:#x} in {memory} is no multiple of {align} bytes; nearest {near:#x}"
+                        f"{name}: address {address:#x} in {memory} is no multiple of {align} bytes; nearest {near:#x}",
+                        name,
                     )
         end = max(places) + padded
         if end > total - reserved:
@@ -145,7 +149,8 @@ def place_buffers(
             raise CapacityError(
                 f"{memory}: {name} asks for {slots} x {padded:,} bytes ({'x'.join(map(str, shape))} {dtype}, "
                 f"padding included), {memory} of {chip.title} has {held}{behind}; "
-                + _nearest(memory, shape, dtype, chip, tag, room)
+                + _nearest(memory, shape, dtype, chip, tag, room),
+                name,
             )
         placed = Buffer(name, memory, dtype, layout, places, padded, valid)
         _check_overlap(placed, buffers.get(memory, []))
@@ -163,13 +168,16 @@ def _check_overlap(new: Buffer, others: Sequence[Buffer]) -> None:
     for first, second in pairwise(mine):
         if second < first + new.bytes:
             raise CapacityError(
-                f"{new.name}: its slots at {first:#x} and {second:#x} overlap; one takes {new.bytes:,} bytes"
+                f"{new.name}: its slots at {first:#x} and {second:#x} overlap; one takes {new.bytes:,} bytes",
+                new.name,
             )
     for start in mine:
         for name, begin, end in spans:
             if start < end and begin < start + new.bytes:
                 raise CapacityError(
-                    f"{new.name} at {start:#x} (+{new.bytes:,}) overlaps {name} at {begin:#x}..{end:#x} in {new.memory}"
+                    f"{new.name} at {start:#x} (+{new.bytes:,}) overlaps {name} "
+                    f"at {begin:#x}..{end:#x} in {new.memory}",
+                    new.name,
                 )
 
 

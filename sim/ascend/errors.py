@@ -10,7 +10,11 @@ class AscendError(ValueError):
 
 
 class CapacityError(AscendError):
-    """A buffer that does not fit, or lies at an address that its memory does not allow."""
+    """A buffer that does not fit, or lies at an address that its memory does not allow; `buffer` is its name."""
+
+    def __init__(self, message: str, buffer: str = "") -> None:
+        self.buffer = buffer
+        super().__init__(message)
 
 
 class FlagError(AscendError):

@@ -14,8 +14,8 @@ from simpy.events import Event
 
 from .core import Core
 from .errors import FlagError
-from .program import ALL, BARRIER, EXECUTE, PIPES, SET, Program
-from .schedule import PipeTimes, Record, Token, flag_twice, unit_start
+from .program import ALL, BARRIER, EXECUTE, PIPES, SET, WAIT, Program
+from .schedule import PipeTimes, Record, Token, flag_twice, never_set, unit_start
 
 __all__ = ["simulate"]
 
@@ -140,15 +140,15 @@ class _Machine:
             self.unit_waits.pop(key).succeed()
 
     def _deadlock(self, blocked: list[_Pipe]) -> FlagError:
-        for pipe in blocked:
-            index = pipe.queue[0][0]
-            op = self.program.ops[index]
-            if op.kind not in (EXECUTE, SET, BARRIER):
-                behind = next((i for i, _ in pipe.queue if self.program.ops[i].kind == EXECUTE), None)
-                tail = f"; it blocks {self.program.describe(behind)} for ever" if behind is not None else ""
-                return FlagError(f"{self.program.describe(index)}: the flag is never set{tail}")
-        if self.scalar_waits >= 0:
-            return FlagError(f"{self.program.describe(self.scalar_waits)}: the flag is never set")
+        heads = [
+            (pipe.queue[0][0], pipe) for pipe in blocked if self.program.ops[pipe.queue[0][0]].kind == WAIT
+        ]
+        first = min(heads, key=lambda head: head[0], default=None)
+        if self.scalar_waits >= 0 and (first is None or self.scalar_waits < first[0]):
+            return never_set(self.program, self.scalar_waits)
+        if first is not None:
+            # The first in program order is the cause; the others wait for what it blocks.
+            return never_set(self.program, first[0])
         stuck = ", ".join(self.program.describe(pipe.queue[0][0]) for pipe in blocked)
         return FlagError(f"the pipes stand still: {stuck or 'the scalar unit waits'}")
 

@@ -15,7 +15,7 @@ from .core import Core
 from .errors import FlagError
 from .program import ALL, BARRIER, EXECUTE, PIPES, SET, WAIT, Op, Program
 
-__all__ = ["PipeTimes", "Record", "flag_twice", "schedule", "unit_start"]
+__all__ = ["PipeTimes", "Record", "flag_twice", "never_set", "schedule", "unit_start"]
 
 Token = tuple[int, int]  # (start, complete) of the instruction that hands an L0C slot over
 
@@ -116,7 +116,7 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
             key = op.flag
             assert key is not None
             if key not in flags:
-                raise _never_set(program, index)
+                raise never_set(program, index)
             at, source = flags.pop(key)
             if at > start:
                 times.wait(pipe, f"flag from {PIPES[key[0]]}", at - start)
@@ -167,7 +167,7 @@ def _scalar(
         return now
     assert op.flag is not None
     if op.flag not in flags:
-        raise _never_set(program, index)
+        raise never_set(program, index)
     at, source = flags.pop(op.flag)
     times.wait(0, f"flag from {PIPES[op.flag[0]]}", at - now)
     consumed[op.flag] = (max(now, at), source)
@@ -211,7 +211,8 @@ def flag_twice(program: Program, second: int, first: int) -> FlagError:
     )
 
 
-def _never_set(program: Program, index: int) -> FlagError:
+def never_set(program: Program, index: int) -> FlagError:
+    """The error of a wait that never ends: names what it blocks, and a set that comes too late."""
     op = program.ops[index]
     assert op.flag is not None
     later = next((i for i in range(index + 1, len(program)) if _sets(program, i, op.flag)), None)

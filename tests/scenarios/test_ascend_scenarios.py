@@ -1,0 +1,238 @@
+"""The section ascend: tails, synchronisation, hazards, errors with their place, tables, pictures, the two engines."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from bankbench.reports.pictures import draw
+from bankbench.scenarios.ascend import ascend_trace
+from bankbench.scenarios.errors import ScenarioError
+from bankbench.scenarios.load import load, loads
+from bankbench.scenarios.program_trace import as_fast
+from bankbench.scenarios.run import run_scenario
+from bankbench.sim.chip import load_chip
+
+SCHEDULES = (
+    "ascend-matmul-910b",
+    "ascend-matmul-950",
+    "ascend-vector-add",
+    "ascend-fixpipe-epilogue",
+    "ascend-missing-flag",
+)
+
+
+def changed(name: str, *changes: tuple[str, str]):
+    """A catalogue scenario with some of its text replaced; its own exact numbers are dropped."""
+    text = load(name).source.text
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return loads(re.sub(r" *expect: \{(hazards: \d+, )?cycles: \d+\}\n", "", text), f"{name}.yaml")
+
+
+def column(result, table: str, key: str, value: str) -> dict[str, int]:
+    """One column of a table by another."""
+    return {row[key]: row[value] for row in result.table(table).rows()}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_both_ways_to_run_give_the_same_tables(name: str) -> None:
+    slow, fast = run_scenario(load(name)), run_scenario(as_fast(load(name)))
+    assert slow.headline == fast.headline
+    assert list(slow.table("pipes").rows()) == list(fast.table("pipes").rows())
+    assert fast.violations == ()
+
+
+def test_one_core_of_a_large_multiplication_both_ways() -> None:
+    slow, fast = run_scenario(load("ascend-matmul-8192")), run_scenario(as_fast(load("ascend-matmul-8192")))
+    assert slow.headline == fast.headline
+    assert column(slow, "pipes", "pipe", "instructions") == {
+        "M": 12288,
+        "MTE1": 24576,
+        "MTE2": 4608,
+        "FIX": 96,
+    }
+
+
+@pytest.mark.parametrize(("name", "rows"), [("ascend-matmul-910b", 128), ("ascend-matmul-950", 256)])
+def test_tails_load_compute_and_store_what_is_valid(name: str, rows: int) -> None:
+    result = run_scenario(load(name))
+    m, n, k = 500, 700, 1100
+    valid = column(result, "paths", "path", "valid")
+    moved = column(result, "paths", "path", "moved")
+    across, down = -(-n // 256), -(-m // rows)
+    assert valid["L0C -> GM"] == 2 * m * n
+    assert valid["GM -> L1"] == 2 * (m * k * across + k * n * down)
+    assert valid["L1 -> L0A"] == 2 * m * k * across
+    assert valid["L1 -> L0B"] == 2 * k * n * down
+    # Whole fractals: rows and columns in sixteens.
+    up = lambda extent: -(-extent // 16) * 16  # noqa: E731
+    assert moved["L1 -> L0A"] == 2 * up(m) * up(k) * across
+    assert moved["L1 -> L0B"] == 2 * up(k) * up(n) * down
+    assert f"{m * n * k:,} valid multiply-accumulates" in " ".join(result.reasons)
+    [row] = result.table("ascend").rows()
+    assert row["computed on padding"] == pytest.approx(1 - m * n * k / (up(m) * up(n) * up(k)), abs=5e-5)
+
+
+def test_double_buffering_overlaps() -> None:
+    two = run_scenario(changed("ascend-fixpipe-epilogue"))
+    one = run_scenario(changed("ascend-fixpipe-epilogue", ("slots: 2", "slots: 1")))
+    cycles = [result.table("ascend").data["cycles"][0] for result in (two, one)]
+    assert cycles[1] > 1.5 * cycles[0]
+    assert two.violations == one.violations == ()
+
+
+def test_unit_flags_save_cycles() -> None:
+    with_flags = run_scenario(changed("ascend-fixpipe-epilogue"))
+    without = run_scenario(changed("ascend-fixpipe-epilogue", ("unit_flag: true", "unit_flag: false")))
+    assert with_flags.table("ascend").data["cycles"][0] < without.table("ascend").data["cycles"][0]
+
+
+def test_a_missing_flag_is_a_violation_that_names_both_instructions() -> None:
+    result = run_scenario(changed("ascend-missing-flag"))
+    assert result.exit_code == 1
+    assert "1 hazards, expected 0" in result.violations[0]
+    [row] = result.table("hazards").rows()
+    assert re.fullmatch(
+        r"read after write: #\d+ fixpipe C2 -> C reads what #\d+ mmad A2 x B2 -> C2 \(k=448\) still writes "
+        r"\(C2, L0C 0x0..0x20000\); a flag M->FIX between them is missing",
+        row["hazard"],
+    )
+
+
+def test_the_flag_put_back_leaves_no_hazard() -> None:
+    fixed = changed(
+        "ascend-missing-flag",
+        (
+            "    - fixpipe:",
+            "    - set_flag: {from: M, to: FIX}\n    - wait_flag: {from: M, to: FIX}\n    - fixpipe:",
+        ),
+    )
+    assert run_scenario(fixed).violations == ()
+
+
+def test_pipes_out_of_step_set_a_flag_twice() -> None:
+    broken = changed(
+        "ascend-missing-flag",
+        (
+            "        - set_flag: {from: MTE2, to: MTE1}\n        - wait_flag: {from: MTE2, to: MTE1}\n",
+            "",
+        ),
+    )
+    with pytest.raises(
+        ScenarioError, match=r"set already by #\d+ .*has not happened yet.*read after write"
+    ) as error:
+        run_scenario(broken)
+    assert str(error.value).startswith("ascend-missing-flag.yaml:")
+
+
+def test_an_expected_flag_error_is_an_answer() -> None:
+    text = load("ascend-missing-flag").source.text
+    text = text.replace("    - set_flag: {from: M, to: MTE1}\n    - for", "    - for")
+    text = re.sub(r"expect: \{.*\}", "expect: {flag_error: set only later}", text)
+    result = run_scenario(loads(text))
+    assert result.headline == "flag error, as expected"
+    assert re.search(
+        r"wait_flag M->MTE1 0 \(k=0\): the flag is set only later, by .*; it blocks", result.reasons[0]
+    )
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ((("A1[0, k]", "A9[0, k]"),), r"x.yaml:27: .*no matrix and no tile 'A9'; there are: A, B, C, A1"),
+        ((("layout: ColumnMajor", "layout: RowMajor"),), r"x.yaml:24: .*cannot transpose on the way to nZ"),
+        ((("A[m, k1]", "A[m, k1, 3]"),), r"x.yaml:23: .*the coordinate 3; they have to agree"),
+        ((("A[m, k1]", "A[m, q]"),), r"x.yaml:23: .*name 'q' is not allowed here"),
+        ((("to: A2}\n", "to: C2}\n"),), r"x.yaml:27: .*LoadData moves L1 to L0A or L0B, not L1 to L0C"),
+        ((("[128, 256], slots: 2", "[512, 512], slots: 2"),), r"x.yaml:13: ascend.tiles.A1: L1: A1 asks for"),
+        ((('k: "0:256:64"', 'k: "0:256:0"'),), r"x.yaml:25: .*'0:256:0' is no range"),
+        ((("chip: ascend910b", "chip: h200"),), r"needs an Ascend chip, h200 is none"),
+        ((("slots: 2}\n    C2", "slots: 7}\n    C2"),), r"L0B: B2 asks for 7 x"),
+        ((("mmad: {a: A2, b: B2", "mmad: {a: B2, b: A2"),), r"mmad: B2 lies in L0B, it has to be in L0A"),
+        ((("dtype: f16, layout", "dtype: f32, layout"),), r"f32 into f16; MTE2 does not convert"),
+        ((("500, 1100", "500, 70000"),), r"70000 elements a line; srcDValue holds at most 65535"),
+        ((('init: "k1 + k == 0"', "init: 0"),), r"C2 is read before anything fills it"),
+    ],
+)
+def test_errors_say_where_and_what_would_be_right(changes, message: str) -> None:
+    loaded = changed("ascend-matmul-910b", *changes)
+    with pytest.raises(ScenarioError, match=message):
+        run_scenario(loads(loaded.source.text, "x.yaml"))
+
+
+def test_a_kernel_on_a_chip_without_public_times_still_has_its_buffers() -> None:
+    result = run_scenario(load("ascend-matmul-910b"), chip="310p")
+    assert result.exit_code == 3
+    assert "pipes.queue" in result.unknowns[0]
+    assert column(result, "tiles", "tile", "memory left")["C2"] == 131072
+
+
+def test_overrides_make_an_unknown_chip_run() -> None:
+    known = load_chip("a2")
+    from bankbench.sim.ascend import TIMING_PATHS
+
+    given = [f"{path}={known[path]}" for path in TIMING_PATHS if load_chip("310p")[path] is None]
+    given += ["mte2.rate=64"]
+    loaded = changed("ascend-fixpipe-epilogue")
+    result = run_scenario(loaded, chip="310p", overrides=given)
+    assert "cycles" in result.headline
+    assert result.exit_code == 0
+
+
+def test_occupancy_stays_inside_the_memories() -> None:
+    for name in ("ascend-fixpipe-epilogue", "ascend-vector-add", "ascend-matmul-950"):
+        result = run_scenario(load(name))
+        chip = load_chip(result.chip)
+        for row in result.table("occupancy").rows():
+            assert 0 <= row["bytes"] <= chip[f"buffers.{row['memory']}"], row
+        last = {row["memory"]: row["bytes"] for row in result.table("occupancy").rows()}
+        assert set(last.values()) == {0}
+
+
+def test_l1_halves_say_when_both_pipes_use_one_bank() -> None:
+    together = run_scenario(changed("ascend-fixpipe-epilogue"))
+    apart = run_scenario(
+        changed(
+            "ascend-fixpipe-epilogue",
+            (
+                "A1: {in: L1, shape: [128, 256], slots: 2}",
+                "A1: {in: L1, shape: [128, 256], slots: 2, at: [0, 0x40000]}",
+            ),
+            (
+                "B1: {in: L1, shape: [256, 256], layout: nZ, slots: 2}",
+                "B1: {in: L1, shape: [256, 256], layout: nZ, slots: 2, at: [0x10000, 0x50000]}",
+            ),
+        )
+    )
+    both = [sum(result.table("l1_halves").data["both"]) for result in (together, apart)]
+    assert both[0] > 2 * both[1] > 0
+
+
+@pytest.mark.parametrize("name", ["ascend-fixpipe-epilogue", "ascend-nd2nz-plain", "ascend-vector-add"])
+def test_pictures_can_be_drawn_and_have_words(name: str) -> None:
+    result = run_scenario(load(name))
+    assert result.pictures
+    for picture in result.pictures:
+        assert picture.alt
+        assert draw(picture).axes
+
+
+def test_the_trace_has_a_track_a_pipe() -> None:
+    trace = ascend_trace(load("ascend-fixpipe-epilogue"), load_chip("a2"))
+    names = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"]
+    assert names == ["M", "MTE1", "MTE2", "FIX"]
+    assert sum(e["ph"] == "X" for e in trace["traceEvents"]) == 32 * 3 + 16 + 8
+
+
+def test_stated_cycles_are_checked() -> None:
+    text = load("ascend-ub-conflict-before").source.text.replace("cycles: 135", "cycles: 134")
+    result = run_scenario(loads(text, "u.yaml"))
+    assert result.violations == ("u.yaml:7: add: 135 cycles, expected 134",)
+
+
+def test_nothing_to_do_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="give tiles, a schedule, vectors or lanes"):
+        loads("name: x\nchip: a2\nascend: {cores: 2}\n")
