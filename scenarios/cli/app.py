@@ -25,6 +25,8 @@ COMMANDS = (
     "schema",
     "scenarios",
     "validate",
+    "check",
+    "doctor",
 )
 
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from bankbench.scenarios.cli.app import app
+from bankbench.scenarios.cli.app import build
 from bankbench.scenarios.errors import ScenarioError
 from bankbench.scenarios.profiles import compare_profile, read_profile, shared_memory_counters
 from bankbench.scenarios.profiles.numbers import Locale, base_unit, locale_of
@@ -138,7 +138,7 @@ def test_malformed_rows_end_with_exit_code_2_and_the_rest_is_compared(tmp_path: 
         " repeat: 16384, kernel: stage_tile}\n"
     )
     answer = CliRunner().invoke(
-        app, ["compare", str(scenario), str(ODD / "raw_malformed_rows.csv"), "--json"]
+        build("compare", "run"), ["compare", str(scenario), str(ODD / "raw_malformed_rows.csv"), "--json"]
     )
     assert answer.exit_code == 2
     result = json.loads(answer.stdout)
@@ -147,7 +147,9 @@ def test_malformed_rows_end_with_exit_code_2_and_the_rest_is_compared(tmp_path: 
     assert "raw_malformed_rows.csv:10:" in said
     loads = [row for row in result["tables"]["counters"] if row["operation"] == "load"]
     assert {row["left_over"] for row in loads} == {0}
-    whole = CliRunner().invoke(app, ["compare", str(scenario), str(ODD / "raw_plain.csv")])
+    whole = CliRunner().invoke(
+        build("compare", "run"), ["compare", str(scenario), str(ODD / "raw_plain.csv")]
+    )
     assert whole.exit_code == 0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bankbench.scenarios.cli.app import app
+from bankbench.scenarios.cli.app import build
 from bankbench.scenarios.errors import ScenarioError
 from bankbench.scenarios.traces import replay
 from bankbench.scenarios.traces.blocks import line_blocks
@@ -260,7 +260,7 @@ def test_broken_rows_are_named_and_the_rest_is_counted(tmp_path: Path) -> None:
     lines[7] = json.dumps({**good, "op": "FFMA"})
     path = tmp_path / "trace.jsonl"
     path.write_text("\n".join(lines))
-    answer = CliRunner().invoke(app, ["replay", str(path), "--json"])
+    answer = CliRunner().invoke(build("replay", "run"), ["replay", str(path), "--json"])
     assert answer.exit_code == 2
     result = json.loads(answer.stdout)
     assert result["tables"]["places"][0]["count"] == 2
@@ -298,7 +298,7 @@ def test_broken_lines_of_accel_sim(tmp_path: Path, line: str, message: str) -> N
 def test_a_damaged_end_is_an_error_with_its_line(tmp_path: Path, accesses) -> None:
     path = tmp_path / "trace.jsonl.gz"
     path.write_bytes(gzip.compress(jsonl_text(accesses).encode())[:-2000])
-    answer = CliRunner().invoke(app, ["replay", str(path)])
+    answer = CliRunner().invoke(build("replay", "run"), ["replay", str(path)])
     assert answer.exit_code == 2
     assert "cannot be read further" in answer.stderr
 
