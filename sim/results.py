@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _html
+
 if TYPE_CHECKING:
     import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 
@@ -66,6 +68,15 @@ class Table:
         plain = [_plain(self.data[name]) for name in names]
         return (dict(zip(names, values, strict=True)) for values in zip(*plain, strict=True))
 
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def html(self) -> str:
+        """The first rows as a piece of HTML, which notebooks show; all texts are escaped."""
+        names = [f"{c.name} ({c.unit})" if c.unit else c.name for c in self.columns]
+        first = [_plain(self.data[c.name][: _html.MOST_ROWS]) for c in self.columns]
+        return _html.table(self.title, names, zip(*first, strict=True), len(self))
+
     def frame(self) -> pd.DataFrame:
         """The table as a pandas data frame (pandas is imported here and nowhere else)."""
         import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
@@ -116,6 +127,19 @@ class RunResult:
         if self.violations:
             return 1
         return 3 if self.unknowns else 0
+
+    def _repr_html_(self) -> str:
+        """Verdict, reasons and the tables of the terminal as HTML, for notebooks."""
+        lines = [
+            *self.reasons,
+            *(f"broken limit: {line}" for line in self.violations),
+            *(f"unknown: {line}" for line in self.unknowns),
+            *(f"rests on: {line}" for line in self.assumptions),
+            f"status: {self.status}; again with: {self.command}",
+        ]
+        wanted = {"accesses", "buffers", *self.extra.get("terminal", ())}
+        shown = [table.html() for table in self.tables if table.name in wanted]
+        return _html.fragment(self.headline, lines, shown)
 
     def table(self, name: str) -> Table:
         """The table of that name. Raises KeyError with the names that exist."""

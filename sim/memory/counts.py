@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _html
 from ..chip import Chip
 from . import timing
 from .ops import OPERATIONS
@@ -104,6 +106,14 @@ class Counts:
             row = {name: None if status == "unknown" else column[index] for name, column in columns.items()}
             latency = cycles[index]
             yield row | {"latency_cycles": None if latency != latency else latency, "status": status}  # noqa: PLR0124
+
+    def _repr_html_(self) -> str:
+        """The first accesses as a table, for notebooks."""
+        rows = list(islice(self.rows(), _html.MOST_ROWS))
+        names = list(rows[0]) if rows else ["wavefronts"]
+        shown = _html.table("", names, (list(row.values()) for row in rows), len(self))
+        head = f"{len(self):,} accesses on {self.chip.title}, {self.status}"
+        return _html.fragment(head, [*self.reasons, *self.assumptions], [shown])
 
     def _codes(self) -> list[int]:
         return np.flatnonzero(np.bincount(self.kind, minlength=len(OPERATIONS))).tolist()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _html
 from ..chip import Chip, load_chip
 from .batch import count_trace
 from .counts import Counts
@@ -107,6 +108,11 @@ class Witness:
     def status(self) -> str:
         """measured, documented, assumed or unknown."""
         return self.counts.status
+
+    def _repr_html_(self) -> str:
+        """The sentences of the witness, for notebooks."""
+        first, *others = self.lines()
+        return _html.fragment(first, others)
 
     def lines(self) -> Iterator[str]:
         """The witness in plain sentences, one a line."""
