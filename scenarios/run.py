@@ -39,7 +39,8 @@ def run_scenario(
         fields = ", ".join(section.field for section in SECTIONS)
         raise ScenarioError(f"nothing to run; a scenario has at least one of: {fields}", place=loaded.place())
     parts = [section.evaluate(loaded, machine) for section in active]
-    return _join(loaded, machine, parts, command or ("bankbench", "run", loaded.source.file if scenario is loaded else str(scenario)))
+    named = loaded.source.file if isinstance(scenario, LoadedScenario) else str(scenario)
+    return _join(loaded, machine, parts, command or ("bankbench", "run", named))
 
 
 def choose_chip(loaded: LoadedScenario, chip: str | None, overrides: Sequence[str]) -> Chip:
