@@ -72,7 +72,7 @@ class Sweep(Strict):
     )
     where: list[str] = Field(
         default_factory=list,
-        description="constraints: expressions over parameters, derived words and results; points that fail are left out",
+        description="constraints: expressions over parameters, derived words and results that a point must meet",
     )
     objectives: list[str] = Field(
         default_factory=lambda: ["excess_wavefronts", "bytes"],

@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 
 from ..errors import ScenarioError
 from ..load import LoadedScenario, validate
-from ..part import STATUSES
+from ..part import STATUSES, Part
 from ..sections import SECTIONS
 from ..source import Source
 from .chips import Variant
 from .counting import Totals
 from .errors import Errors
 from .fields import replaced
-from .plan import Plan, Points
+from .plan import COUNTED, Plan, Points
+from .values import used_names
+
+_MOST_ROWS = 64
 
 
 class Others:
@@ -24,6 +27,9 @@ class Others:
 
     def __init__(self, plan: Plan, errors: Errors) -> None:
         self._plan, self._errors = plan, errors
+        named = [name for name, _ in plan.goals]
+        named += [name for text in plan.where for name in used_names(text) if name not in plan.aliases]
+        self.wanted = [name for name in dict.fromkeys(named) if name not in COUNTED]
         self.sections = [s for s in SECTIONS if s.field != "accesses" and plan.data.get(s.field)]
 
     def totals(
@@ -58,11 +64,33 @@ class Others:
             part = section.evaluate(loaded, variant.chip)
             if part.unknowns:
                 raise ScenarioError("; ".join(part.unknowns))
-            rows += [(name, float(value), part.status) for name, value in part.totals.items()]
             rows += [("", 0.0, part.status)]
+            rows += [(name, float(value), part.status) for name, value in part.totals.items()]
+            rows += [(name, value, part.status) for name, value in self._cells(part)]
         return rows
+
+    def _cells(self, part: Part) -> list[tuple[str, float]]:
+        """Numbers of the tables that the sweep asks for: `cube_share`, `ascend.cube_share`, `pipes.M.busy_share`."""
+        wanted = [name for name in self.wanted if name not in part.totals]
+        found: list[tuple[str, float]] = []
+        for table in part.tables if wanted else ():
+            rows = list(table.rows()) if len(table) <= _MOST_ROWS else []
+            for row in rows:
+                head = _word(str(next(iter(row.values()))))
+                for column, value in row.items():
+                    if isinstance(value, bool) or not isinstance(value, int | float):
+                        continue
+                    names = {f"{_word(table.name)}.{head}.{_word(column)}"}
+                    if len(rows) == 1:
+                        names |= {_word(column), f"{_word(table.name)}.{_word(column)}"}
+                    found += [(name, float(value)) for name in wanted if name in names]
+        return found
 
     def scenario(self, points: Points, point: int) -> LoadedScenario:
         """The scenario of one point, validated. Raises `ScenarioError`."""
         data: Any = replaced(self._plan.data, points.at(point))
         return validate(Source(self._plan.file, "", data))
+
+
+def _word(text: str) -> str:
+    return "_".join(text.split())

@@ -74,7 +74,7 @@ def best_scenarios(loaded: LoadedScenario, plan: Plan, table: pa.Table) -> dict[
     for rank, row in enumerate(_order(_costs(plan, table))[:_BEST].tolist(), 1):
         point = int(numbers[row])
         data = copy.deepcopy(replaced(plan.data, points_of(plan, point, point + 1).at(0)))
-        said = [f"{plan.names[p.text]} {_said(p.values, plan, point, p.digit)}" for p in plan.parameters]
+        said = [f"{plan.names[p.text]} {_said(p.values, plan, point, p.digit)}" for p in plan.leaders]
         data["name"] = f"{loaded.scenario.name}-{rank:02d}"
         data["title"] = f"Point {point} of the sweep {loaded.scenario.name}: {', '.join(said)}"[:400]
         if plan.chip and ("chip",) not in {p.path for p in plan.parameters}:
@@ -109,7 +109,7 @@ def _order(costs: NDArray[np.float64]) -> NDArray[np.int64]:
 def _parameters(plan: Plan, table: pa.Table) -> dict[str, NDArray[np.int64]]:
     """Column of a parameter with more than one value -> (n,) which value each row has."""
     digits = plan.digits(table["point"].to_numpy())
-    return {plan.names[p.text]: digits[p.digit] for p in plan.parameters if len(p.values) > 1}
+    return {plan.names[p.text]: digits[p.digit] for p in plan.leaders}
 
 
 def _headline(
@@ -122,9 +122,7 @@ def _headline(
         return f"{text}: none has a result"
     row = int(order[0])
     goals = ", ".join(f"{number(table[name][row].as_py())} {words(name)}" for name, _ in plan.goals)
-    point = ", ".join(
-        f"{plan.names[p.text]} {table[plan.names[p.text]][row].as_py()}" for p in plan.parameters
-    )
+    point = ", ".join(f"{plan.names[p.text]} {table[plan.names[p.text]][row].as_py()}" for p in plan.leaders)
     text += f"; best: {goals} ({point})"
     return text + (f"; {len(front)} on the Pareto front" if len(plan.goals) > 1 else "")
 

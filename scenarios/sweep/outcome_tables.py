@@ -26,9 +26,11 @@ def some_rows(plan: Plan, table: pa.Table, rows: NDArray[np.int64], name: str, t
     paths = {plan.names[p.text]: f"parameter {p.text}" for p in plan.parameters}
     paths |= {plan.names[text]: f"derived: {text} = {expression}" for text, _, expression in plan.derived}
     goals = [goal for goal, _ in plan.goals]
+    short = {"point", *goals, *(plan.names[p.text] for p in plan.leaders)}
+    short |= {plan.names[text] for text, path, _ in plan.derived if path is None}
     columns: list[Column] = []
     for column in part.column_names:
-        if name != "points" and column not in paths and column not in (*goals, "point"):
+        if name != "points" and column not in short:
             continue
         if column == "error" and part[column].null_count == part.num_rows:
             continue

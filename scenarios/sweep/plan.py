@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,12 +36,16 @@ COUNTED = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: its text in the file, the field it sets (None for a word of its own), its values, its digit."""
+    """A parameter: its text in the file, the field it sets (None for a word of its own), its values, its digit.
+
+    `leads` is False for those that are zipped to another one.
+    """
 
     text: str
     path: Path | None
     values: tuple[Any, ...]
     digit: int
+    leads: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,11 @@ class Plan:
         """First point of a batch, and the one behind its last."""
         return batch * self.batch, min((batch + 1) * self.batch, self.points)
 
+    @property
+    def leaders(self) -> tuple[Parameter, ...]:
+        """One parameter for every digit: those that are zipped to it say nothing more."""
+        return tuple(p for p in self.parameters if p.leads and len(p.values) > 1) or self.parameters[:1]
+
     @cached_property
     def texts(self) -> Texts:
         """Numbers of the texts; the same in every process, since parameters are coded first and in order."""
@@ -99,8 +108,7 @@ class Plan:
 
     def result_conditions(self) -> tuple[str, ...]:
         """Constraints that name a result, checked after the evaluation."""
-        results = {*COUNTED, *self.totals}
-        return tuple(text for text in self.where if used_names(text) & results - set(self.aliases))
+        return tuple(text for text in self.where if used_names(text) - set(self.aliases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,7 @@ def make_plan(loaded: LoadedScenario, chip: str | None = None, overrides: tuple[
             digit_of[leader] = len(sizes)
             sizes.append(len(values))
         path = _path(name, loaded, place, f"sweep.parameters.{name}")
-        parameters.append(Parameter(name, path, tuple(values), digit_of[leader]))
+        parameters.append(Parameter(name, path, tuple(values), digit_of[leader], name == leader))
     if math.prod(sizes) > 1 << 53:
         raise ScenarioError(f"{math.prod(sizes):,} points", place=loaded.place("sweep"), key="sweep")
     derived = tuple(
@@ -200,7 +208,9 @@ def make_plan(loaded: LoadedScenario, chip: str | None = None, overrides: tuple[
         names=column_names(names, (*COUNTED, "point", "status", "error")),
     )
     _check_expressions(plan, loaded)
-    return plan
+    # An objective may also be a parameter or a derived word; it then is a column of its own.
+    owned = {name: plan.names[owner] for name, owner in plan.aliases.items() if name not in COUNTED}
+    return replace(plan, goals=tuple((owned.get(name, name), largest) for name, largest in plan.goals))
 
 
 def _path(name: str, loaded: LoadedScenario, place: Place, key: str) -> Path | None:

@@ -19,7 +19,6 @@ from .evaluate import Session
 from .fields import flatten, replaced
 from .plan import COUNTED, Plan, make_plan, points_of
 from .store import Store
-from .values import used_names
 from .workers import evaluated
 
 if TYPE_CHECKING:
@@ -184,10 +183,9 @@ def _check_values(plan: Plan, loaded: LoadedScenario) -> None:
 
 def _probed(plan: Plan, loaded: LoadedScenario) -> tuple[Plan, int]:
     """The plan with the totals that other sections give, and a batch size; instructions of the first good point."""
-    wanted = [name for name, _ in plan.goals]
-    wanted += [name for text in plan.where for name in used_names(text) if name not in plan.aliases]
-    others = [name for name in dict.fromkeys(wanted) if name not in COUNTED]
     session = Session(plan)
+    columns = set(plan.names.values())
+    others = [name for name in session.others.wanted if name not in columns]
     instructions, totals, problem = 0, {}, ""
     step = max(plan.points // 64, 1)
     for start in range(0, plan.points, step):
@@ -203,7 +201,7 @@ def _probed(plan: Plan, loaded: LoadedScenario) -> tuple[Plan, int]:
             continue
         if "instructions" in results:
             instructions = int(results["instructions"][fine[0]])
-        if not others and session.counting.any:
+        if not others:
             break
         try:
             variants, chip_at = Chips(plan).of(points)
@@ -219,8 +217,10 @@ def _probed(plan: Plan, loaded: LoadedScenario) -> tuple[Plan, int]:
             raise ScenarioError(
                 f"no point works; the first says: {problem}", place=loaded.place("sweep"), key="sweep"
             )
-    known = {*COUNTED} if session.counting.any or session.places.names else set()
-    missing = [name for name in others if name not in totals]
+    known = {name for name in COUNTED if name != "bytes"} if session.counting.any else set()
+    known |= {"bytes"} if session.places.names else set()
+    wanted = [*others, *(name for name, _ in plan.goals if name in COUNTED)]
+    missing = [name for name in wanted if name not in totals.keys() | known]
     if missing:
         have = ", ".join(sorted(known | totals.keys())) or "none"
         raise ScenarioError(
@@ -228,7 +228,7 @@ def _probed(plan: Plan, loaded: LoadedScenario) -> tuple[Plan, int]:
             place=loaded.place("sweep", "objectives"),
             key="sweep.objectives",
         )
-    if others or not session.counting.any:
+    if others:
         plan = replace(plan, totals=tuple(totals), batch=_SLOW_POINTS)
     else:
         plan = replace(plan, batch=max(min(_PAIRS_A_BATCH // max(instructions, 1), _POINTS_A_BATCH), 256))

@@ -32,4 +32,4 @@ def heading(name: str) -> str:
 
 def number(value: Any) -> str:
     """A number with thousands separators, fractions to four places."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
