@@ -15,6 +15,7 @@ from ..sim.chip import Chip
 from ..sim.memory import Counts, Trace, count_trace, parse_op
 from ..sim.memory.witness import Witness, explain
 from .access_pictures import access_pictures
+from .access_replicas import replica_tables
 from .access_tables import access_tables
 from .buffers import PlacedBuffer, place_buffers
 from .errors import ScenarioError
@@ -128,12 +129,16 @@ def evaluate_accesses(loaded: LoadedScenario, chip: Chip) -> Part:
         headline=headline(counted, chip),
         status=weakest([item.status for item in counted]),
         reasons=tuple(reasons(counted)),
-        tables=access_tables(counted, list(buffers.values()), chip),
+        tables=(
+            *access_tables(counted, list(buffers.values()), chip),
+            *replica_tables(lowered, loaded.scenario.accesses),
+        ),
         pictures=access_pictures(counted, chip),
         assumptions=unique([line for item in counted for line in item.counts.assumptions]),
         violations=tuple(violations),
         unknowns=unique(unknowns),
         totals=totals,
+        extra={"terminal": ["replicas"]},
     )
 
 

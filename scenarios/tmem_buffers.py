@@ -192,10 +192,10 @@ _BUFFERS = (
     Column("first", "", "column where it begins"),
     Column("columns", "", "32-bit columns"),
     Column("lanes", "", "lanes that hold elements"),
-    Column("datapath", "", "layout letter of the product that writes or reads it"),
-    Column("unique", "B", "bytes of the elements, each once"),
-    Column("written", "B", "bytes with all copies"),
-    Column("unused", "B", "bytes of its columns that hold no element"),
+    Column("layout", "", "layout letter of the product that writes or reads it"),
+    Column("unique", "", "bytes of the elements, each once"),
+    Column("held", "", "bytes with all copies"),
+    Column("unused", "", "bytes of its columns that hold no element"),
     Column("inside", "", "shares the place of this buffer at another time"),
 )
 
@@ -214,22 +214,22 @@ def buffer_table(placed: PlacedTmem, chip: Chip) -> Table:
                 "first": item.column,
                 "columns": item.piece.columns,
                 "lanes": _lanes(item, shape.lanes),
-                "datapath": operand.datapath if operand is not None else "",
+                "layout": operand.datapath if operand is not None else "",
                 "unique": operand.unique_bytes if operand is not None else None,
-                "written": operand.written_bytes if operand is not None else None,
+                "held": operand.written_bytes if operand is not None else None,
                 "unused": max(cells - operand.written_bytes, 0) if operand is not None else None,
                 "inside": item.piece.inside or "",
             }
         )
     data = {column.name: [row[column.name] for row in rows] for column in _BUFFERS}
-    return Table("tmem_buffers", "Buffers in tensor memory", _BUFFERS, data)
+    return Table("tmem_buffers", "Buffers in tensor memory, sizes in bytes", _BUFFERS, data)
 
 
 def _lanes(item: Placement, lanes: int) -> str:
     if not item.piece.half:
         return f"0-{lanes - 1}"
     low = item.lane
-    return f"{low}-{low + 15} of every 32"
+    return f"{low}-{low + 15} of 32"
 
 
 def window_table(placed: PlacedTmem, chip: Chip) -> Table:

@@ -220,8 +220,7 @@ def move_table(rows: Sequence[dict[str, Any]]) -> Table:
         "written": "bytes of a single execution, with all copies",
         "copies": "places of every byte written",
     }
-    units = {"read": "B", "written": "B"}
-    columns = tuple(Column(name, units.get(name, ""), doc) for name, doc in docs.items())
+    columns = tuple(Column(name, "", doc) for name, doc in docs.items())
     short = {"regs": "registers", "read": "bytes_read", "written": "bytes_written", "copies": "replicas"}
     shown = [
         {**row, "lanes": _range(row["lanes"]), "columns": _range(row["columns"])}
@@ -229,7 +228,7 @@ def move_table(rows: Sequence[dict[str, Any]]) -> Table:
         for row in rows
     ]
     data = {c.name: [row[c.name] for row in shown] for c in columns}
-    return Table("tmem_moves", "Instructions on tensor memory", columns, data)
+    return Table("tmem_moves", "Instructions on tensor memory, sizes in bytes", columns, data)
 
 
 def _range(pair: list[int] | None) -> str:

@@ -42,7 +42,12 @@ class ReplicaTraffic:
     @property
     def factor(self) -> float:
         """Physical bytes over unique bytes, on the side that has the copies."""
-        return max(self.read_bytes, self.written_bytes) / self.unique_bytes if self.unique_bytes else 1.0
+        return self.physical_bytes / self.unique_bytes if self.unique_bytes else 1.0
+
+    @property
+    def physical_bytes(self) -> int:
+        """Bytes moved on the side that has the copies."""
+        return max(self.read_bytes, self.written_bytes)
 
     @property
     def extra_writes(self) -> int:
@@ -57,7 +62,7 @@ class ReplicaTraffic:
     @property
     def saved_reads(self) -> int:
         """Source bytes that would be read more if every copy were fetched on its own."""
-        return self.written_bytes - self.read_bytes
+        return max(self.written_bytes - self.read_bytes, 0)
 
     def times(self, count: int) -> ReplicaTraffic:
         """The same move executed `count` times."""
@@ -138,17 +143,21 @@ def fragment_traffic(
     )
 
 
+# The title says that sizes are bytes: the columns have to fit a terminal of 100 characters.
 _COLUMNS = (
     Column("name", "", "what is moved"),
     Column("memory", "", "where the copies lie"),
     Column("mover", "", "the instruction or engine that makes them"),
-    Column("unique", "B", "bytes of every value once"),
-    Column("read", "B", "bytes taken from the source"),
-    Column("written", "B", "bytes put into the destination"),
+    Column("unique", "", "bytes of every value once"),
+    Column(
+        "physical",
+        "",
+        "bytes moved on the side that has the copies: written by a multicast, read for a fragment",
+    ),
     Column("factor", "", "physical bytes over unique bytes"),
-    Column("by_axis", "", "the axes along which the copies lie, with their number"),
-    Column("cost", "B", "bytes beyond every value once: written by a multicast, read again for a fragment"),
-    Column("saved", "B", "bytes of source reads that one read for all copies spares"),
+    Column("axis", "", "the axes along which the copies lie, with their number"),
+    Column("cost", "", "physical bytes beyond every value once"),
+    Column("saved", "", "bytes of source reads that one read for all copies spares"),
 )
 
 
@@ -164,11 +173,10 @@ def replica_table(items: Iterable[ReplicaTraffic], name: str = "replicas") -> Ta
         "memory": [item.memory for item in rows],
         "mover": [item.mover for item in rows],
         "unique": [item.unique_bytes for item in rows],
-        "read": [item.read_bytes for item in rows],
-        "written": [item.written_bytes for item in rows],
+        "physical": [item.physical_bytes for item in rows],
         "factor": [item.factor for item in rows],
-        "by_axis": [" ".join(f"{axis} x{copies}" for axis, copies in item.axes) for item in rows],
-        "cost": [max(item.extra_writes, item.repeated_reads) for item in rows],
+        "axis": [" ".join(f"{axis} x{copies}" for axis, copies in item.axes) for item in rows],
+        "cost": [item.physical_bytes - item.unique_bytes for item in rows],
         "saved": [item.saved_reads for item in rows],
     }
-    return Table(name, "Replica traffic: bytes of copies, by mover", _COLUMNS, data)
+    return Table(name, "Replica traffic in bytes, by mover", _COLUMNS, data)
