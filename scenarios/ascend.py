@@ -10,7 +10,7 @@ from ..sim.results import Picture, Table
 from .ascend_pictures import schedule_pictures, tracks
 from .ascend_run import AscendRun, run_schedule
 from .ascend_tables import buffer_table, macs, schedule_tables
-from .ascend_vectors import Judged, group_picture, judge_vector, lanes_table, vector_table
+from .ascend_vectors import Judged, group_picture, judge_vector, lanes_table, same_bank_note, vector_table
 from .errors import ScenarioError
 from .part import Part, unique, weakest
 
@@ -110,7 +110,13 @@ def _schedule_part(run: AscendRun, loaded: LoadedScenario) -> Part:
         pictures=schedule_pictures(run, sentence),
         assumptions=_assumptions(run),
         violations=tuple(_broken(run, str(loaded.place("ascend", "expect")))),
-        totals={"cycles": float(run.cycles)},
+        totals={
+            "cycles": float(run.cycles),
+            "microseconds": micros,
+            "cube_share": run.times.busy[PIPES.index("M")] / cycles,
+            "cube_utilisation": work / cycles,
+            "hazards": float(len(run.hazards)),
+        },
     )
 
 
@@ -181,11 +187,13 @@ def _vectors_part(loaded: LoadedScenario, run: AscendRun, chip: Chip) -> Part:
     maps = [item for item in judged if item.witness.cycles > 1][:_MOST_MAPS] or judged[:1]
     return Part(
         headline=(
-            f"{worst.name}: {worst.repeats + extra:,} cycles for {worst.repeats:,} repeats{tail}, "
+            f"{worst.name}: {worst.repeats + extra:,} cycle{_s(worst.repeats + extra)} for {worst.repeats:,} repeat{_s(worst.repeats)}{tail}, "
             f"{extra:,} by conflicts"
         ),
         status="documented" if all(item.time is None for item in judged) else "assumed",
-        reasons=unique([f"{item.name}: {item.witness.sentence()}." for item in judged]),
+        reasons=unique(
+            [f"{item.name}: {item.witness.sentence()}{same_bank_note(item, chip)}." for item in judged]
+        ),
         tables=(vector_table(judged),),
         pictures=tuple(group_picture(item, chip) for item in maps),
         assumptions=_vector_assumptions(chip),
@@ -193,6 +201,10 @@ def _vectors_part(loaded: LoadedScenario, run: AscendRun, chip: Chip) -> Part:
         unknowns=tuple(unknown),
         totals={"conflict_cycles": float(conflict)},
     )
+
+
+def _s(number: int) -> str:
+    return "" if number == 1 else "s"
 
 
 def _vector_assumptions(chip: Chip) -> tuple[str, ...]:

@@ -220,7 +220,9 @@ def occupancy(run: AscendRun) -> Iterator[tuple[str, int, int]]:
                 open_slots[key][1] = max(open_slots[key][1], end)
                 continue
             if key in open_slots:
-                open_slots[key][1] = min(open_slots[key][1], start)  # handed over by unit flags before it is read
+                open_slots[key][1] = min(
+                    open_slots[key][1], start
+                )  # handed over by unit flags before it is read
                 lives.setdefault(key[0], []).extend(_steps(open_slots[key], sizes[key]))
             open_slots[key] = [start, end]
     for key, life in open_slots.items():

@@ -35,7 +35,9 @@ _VECTORS = (
     Column("w-w", "", "extra cycles by writes that meet in a bank group"),
     Column("r-w", "", "extra cycles by a read and a write that meet in a bank"),
     Column("static", "", "cycles of all repeats by the documented rules alone"),
-    Column("cycles", "", "cycles of one execution, delayed writes and overhead included; empty where unknown"),
+    Column(
+        "cycles", "", "cycles of one execution, delayed writes and overhead included; empty where unknown"
+    ),
     Column("per repeat", "", "cycles of a repeat without the fixed overhead"),
     Column("times", "", "executions"),
 )
@@ -134,6 +136,21 @@ def vector_table(judged: list[Judged]) -> Table:
         rows.append((item.name, item.repeats, read, write, mixed, item.static, cycles, per, item.times))
     data = {column.name: [row[i] for row in rows] for i, column in enumerate(_VECTORS)}
     return Table("vectors", "Vector instructions on the Unified Buffer", _VECTORS, data)
+
+
+def same_bank_note(item: Judged, chip: Chip) -> str:
+    """Why a source and a destination that start in one bank may still not meet: the write comes a repeat later."""
+    geometry, part = ub_geometry(chip), item.parts[0]
+    if not geometry.delayed_write or item.kinds()[2]:
+        return ""
+    for read in part.reads:
+        for write in part.writes:
+            if int(geometry.bank(read.base)) == int(geometry.bank(write.base)):
+                bank = int(geometry.bank(read.base))
+                return (
+                    f" (source and destination start in bank {bank}, but a write reaches it one repeat later)"
+                )
+    return ""
 
 
 def lanes_table(patterns: list[Lanes], chip: Chip) -> tuple[Table, list[str]]:

@@ -16,6 +16,7 @@ COMMANDS = (
     "run",
     "count",
     "explain",
+    "ub",
     "compare",
     "convert",
     "replay",
