@@ -17,7 +17,12 @@ _MOST_PARTS = 16
 def pictures_of(result: RunResult) -> tuple[Picture, ...]:
     """All pictures of a result: its own, then those of its tables. A kind that the result has itself is left out."""
     own = {picture.kind for picture in result.pictures}
-    made = [make(table) for table in result.tables for name, make in _MAKERS.items() if table.name == name]
+    made = [
+        make(table)
+        for table in result.tables
+        for name, (make, needed) in _MAKERS.items()
+        if table.name == name and needed <= set(table.data)
+    ]
     return (*result.pictures, *(p for p in made if p is not None and p.kind not in own))
 
 
@@ -43,13 +48,13 @@ def bank_heat_picture(table: Table) -> Picture | None:
 
 
 def replica_picture(table: Table) -> Picture | None:
-    """Unique and physical bytes by memory and mover, from a table with `unique`, `written`, `by_axis`."""
+    """Unique and physical bytes by memory and mover, from a table with `unique`, `physical` and `axis`."""
     total: dict[tuple[str, ...], list[int]] = {}
     for row in table.rows():
-        key = (row["name"], row["memory"], row["mover"], row["by_axis"])
+        key = (row["name"], row["memory"], row["mover"], row["axis"])
         entry = total.setdefault(key, [0, 0])
         entry[0] += row["unique"]
-        entry[1] += row["written"]
+        entry[1] += row["physical"]
     items = list(total.items())[:_MOST_ROWS]
     if not items:
         return None
@@ -57,13 +62,13 @@ def replica_picture(table: Table) -> Picture | None:
     return Picture(
         "replica_traffic",
         "Replica traffic: unique against physical bytes",
-        f"Bars of bytes that differ and bytes that were written. {said}.",
+        f"Bars of bytes that differ and bytes that were moved. {said}.",
         {
             "names": [f"{name} ({mover})" if mover else name for (name, _, mover, _), _ in items],
             "memory": [key[1] for key, _ in items],
             "axes": [key[3] for key, _ in items],
             "unique": [unique for _, (unique, _) in items],
-            "physical": [written for _, (_, written) in items],
+            "physical": [physical for _, (_, physical) in items],
         },
     )
 
@@ -129,10 +134,11 @@ def _waits(rows: list[tuple[str, str, float]], title: str) -> Picture | None:
     )
 
 
-_MAKERS: dict[str, Callable[[Table], Picture | None]] = {
-    "banks": bank_heat_picture,
-    "replicas": replica_picture,
-    "usage_over_time": port_use_picture,
-    "stalls": stalls_picture,
-    "tmem_waits": role_waits_picture,
+# table -> (function, columns that it reads); a table of that name without them is another table.
+_MAKERS: dict[str, tuple[Callable[[Table], Picture | None], set[str]]] = {
+    "banks": (bank_heat_picture, {"access", "bank", "words"}),
+    "replicas": (replica_picture, {"name", "memory", "mover", "axis", "unique", "physical"}),
+    "usage_over_time": (port_use_picture, {"from"}),
+    "stalls": (stalls_picture, {"reason", "cycles"}),
+    "tmem_waits": (role_waits_picture, {"program", "role", "cause", "cycles"}),
 }

@@ -1,4 +1,4 @@
-"""Replica traffic: bytes that differ against bytes that are written, by mover, memory and axis."""
+"""Replica traffic: bytes that differ against bytes that are moved, by mover, memory and axis."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def replica_traffic(picture: Picture) -> Figure:
         axes.invert_yaxis()
         axes.set_xlim(0, span * 1.42)
         byte_ticks(axes.xaxis, span)
-        axes.set_xlabel("bytes written")
+        axes.set_xlabel("bytes moved on the side of the copies")
         axes.set_title(picture.title, loc="left")
         figure.legend(loc="outside lower right", ncols=2, frameon=False)
         return figure

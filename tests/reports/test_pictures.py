@@ -280,7 +280,12 @@ def test_every_kind_of_the_catalogue_has_an_alternative_text_and_a_drawing() -> 
             if picture.kind not in seen:  # one of each: drawing all takes minutes
                 seen.add(picture.kind)
                 save_figure(draw(picture), io.StringIO())
-    assert {"wavefronts", "bank_map", "bank_heat"} <= seen <= set(KINDS)
+    from_tables = {"bank_heat", "replica_traffic", "port_use", "stalls"}
+    assert (
+        {"wavefronts", "bank_map", "tmem_map", "pipe_timeline", "timeline"} | from_tables
+        <= seen
+        <= set(KINDS)
+    )
 
 
 def test_more_lines_than_fit_are_left_out_and_said() -> None:
