@@ -11,7 +11,8 @@ shifts of its thread are complete. All figures come from the chip file; `Simulat
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections import deque
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,7 @@ _WORK = ("mma", "cp", "shift", "ld", "st", "tma")
 _ROWS = {"mma": "tensor pipe", "cp": "tcgen05.cp", "shift": "tcgen05.shift", "tma": "TMA"}
 _SPANS = 20_000
 _KEPT = 4096
+_PHASES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +86,25 @@ class Simulation:
 
 @dataclass(slots=True)
 class _Bar:
-    """State of an mbarrier: completed phases, what the current one still needs, who waits, and what they learn."""
+    """State of an mbarrier: completed phases, what the current one still needs, who waits, and what they learn.
+
+    `bytes_due` are expected, `bytes_under_way` are those of copies that have been issued; the last lands at `landing`.
+    `past` holds what the waiters of the latest phases learn.
+    """
 
     spec: Barrier
     completed: int
     pending: int
     bytes_due: float = 0
+    bytes_under_way: float = 0
+    landing: float = 0
     clock: Clock = field(default_factory=dict[Track, int])
-    past: list[Clock] = field(default_factory=list[Clock])
+    past: deque[Clock] = field(default_factory=lambda: deque[Clock](maxlen=_PHASES))
     event: simpy.Event | None = None
+
+    def learned(self, turn: int) -> Clock:
+        """What the end of a phase tells, phases counted from the initial ones."""
+        return self.past[max(turn - self.completed, -len(self.past))]
 
 
 @dataclass(slots=True)
@@ -217,7 +229,7 @@ class _Machine:
                         yield bar.event
                     self._waited(state, step, float(env.now))
                 if turn >= bar.spec.initial:
-                    join(state.known, bar.past[turn - bar.spec.initial])
+                    join(state.known, bar.learned(turn))
             elif op in _WORK:
                 ready = state.ready.get(id(step)) or self._prepare(state, step)
                 if ready.row in self.shared and state.time > env.now:
@@ -273,35 +285,46 @@ class _Machine:
                 clock[track] = state.told.get(track, 0)
         return clock
 
-    def _arrive(self, bar: _Bar, clock: Clock, arrivals: int = 1, size: float = 0) -> None:
+    def _arrive(self, bar: _Bar, clock: Clock) -> None:
+        """One arrival, now."""
+        self._tell_bar(bar, clock)
+        bar.pending -= 1
+        if bar.pending < 0:
+            raise TmemError(f"barrier {bar.spec.name}: more arrivals than the {bar.spec.arrivals} of a phase")
+        self._settle(bar)
+
+    def _tell_bar(self, bar: _Bar, clock: Clock) -> None:
         if bar.clock:
             join(bar.clock, clock)
         else:
             bar.clock = clock
-        bar.pending -= arrivals
-        bar.bytes_due -= size
-        if bar.pending < 0:
-            raise TmemError(f"barrier {bar.spec.name}: more arrivals than the {bar.spec.arrivals} of a phase")
-        if bar.pending == 0 and abs(bar.bytes_due) < 1e-9:
-            bar.past.append(bar.clock)
-            bar.clock = {}
-            bar.completed += 1
-            bar.pending = bar.spec.arrivals
-            if bar.event is not None:
-                bar.event.succeed()
-                bar.event = None
 
-    def _later(self, at: float, bar: _Bar, clock: Clock, arrivals: int, size: float) -> None:
-        """An arrival at a time that may still come; `size` bytes are there then (negative: expected from then on)."""
-        if at <= self.env.now:
-            self._arrive(bar, clock, arrivals, size)
+    def _settle(self, bar: _Bar) -> None:
+        """Ends the phase when all arrivals are there and all bytes are under way: when the last of them lands."""
+        if bar.pending or bar.bytes_due != bar.bytes_under_way:
             return
-        event = self.env.timeout(at - self.env.now)
+        if bar.landing > self.env.now:
+            self._at(bar.landing, lambda: self._settle(bar))
+            return
+        bar.past.append(bar.clock)
+        bar.clock = {}
+        bar.completed += 1
+        bar.pending = bar.spec.arrivals
+        bar.bytes_due = bar.bytes_under_way = bar.landing = 0
+        event, bar.event = bar.event, None
+        if event is not None:
+            event.succeed()
 
-        def arrive(_: simpy.Event) -> None:
-            self._arrive(bar, clock, arrivals, size)
+    def _later(self, at: float, bar: _Bar, clock: Clock) -> None:
+        """An arrival at a time that may still come."""
+        if at <= self.env.now:
+            self._arrive(bar, clock)
+        else:
+            self._at(at, lambda: self._arrive(bar, clock))
 
-        event.callbacks.append(arrive)  # pyright: ignore[reportUnknownMemberType, reportOptionalMemberAccess]
+    def _at(self, time: float, action: Callable[[], None]) -> None:
+        event = self.env.timeout(time - self.env.now)
+        event.callbacks.append(lambda _: action())  # pyright: ignore
 
     # asynchronous work
 
@@ -339,7 +362,11 @@ class _Machine:
             done_at["cp"] = start + max(busy, self._figure("tcgen05.cp.visible_to_mma"))
         self.hazards.touch(ready.footprint, number, state.known, state.fenced)
         if op == "tma":
-            self._later(done, self._bar(step.barrier), state.known | {track: number}, 0, step.amount)
+            bar = self._bar(step.barrier)
+            self._tell_bar(bar, state.known | {track: number})
+            bar.bytes_under_way += step.amount
+            bar.landing = max(bar.landing, done)
+            self._settle(bar)
 
     def _stands_still(self, cause: str, cycles: float) -> None:
         if cycles > 0:
@@ -374,7 +401,7 @@ class _Machine:
         state.since_commit = 0
         track = (state.role.name, "tc")
         clock = state.known | {track: state.issued.get(track, 0)}
-        self._later(done, self._bar(step.barrier), clock, 1, 0)
+        self._later(done, self._bar(step.barrier), clock)
 
     # what the role does itself
 
@@ -403,10 +430,13 @@ class _Machine:
             state.known[state.role.name, PROXY] = state.issued.get((state.role.name, "write"), 0)
             return self._figure("tmem.fence_cycles")
         if op == "arrive":
-            self._later(now, self._bar(step.barrier), self._tell(state), 1, 0)
+            self._later(now, self._bar(step.barrier), self._tell(state))
             return 0
         if op == "expect":
-            self._later(now, self._bar(step.barrier), self._tell(state), 1, -step.amount)
+            # at once: it cannot end a phase, whose bytes come later
+            bar = self._bar(step.barrier)
+            bar.bytes_due += step.amount
+            self._arrive(bar, self._tell(state))
             return 0
         if op in ("write", "read"):
             track = (state.role.name, op)
