@@ -133,6 +133,10 @@ def _assumptions(run: AscendRun) -> tuple[str, ...]:
         if constant.confidence in ("fitted", "assumed", "derived"):
             weak.setdefault(constant.confidence, []).append(f"{path} = {constant.value}")
     lines = [f"time rests on {kind} constants: {', '.join(items)}" for kind, items in weak.items()]
+    if not run.searched:
+        lines.append(
+            "flags placed by the tool are taken for complete; without --fast hazards are searched as well"
+        )
     hits = [f"{m.name} {m.l2_hit:.1%}" for m in run.places.matrices.values() if m.l2_hit]
     if hits:
         lines.append(f"part of the copied bytes that L2 answers: {', '.join(hits)}")
@@ -187,7 +191,8 @@ def _vectors_part(loaded: LoadedScenario, run: AscendRun, chip: Chip) -> Part:
     maps = [item for item in judged if item.witness.cycles > 1][:_MOST_MAPS] or judged[:1]
     return Part(
         headline=(
-            f"{worst.name}: {worst.repeats + extra:,} cycle{_s(worst.repeats + extra)} for {worst.repeats:,} repeat{_s(worst.repeats)}{tail}, "
+            f"{worst.name}: {worst.repeats + extra:,} cycle{_s(worst.repeats + extra)} "
+            f"for {worst.repeats:,} repeat{_s(worst.repeats)}{tail}, "
             f"{extra:,} by conflicts"
         ),
         status="documented" if all(item.time is None for item in judged) else "assumed",

@@ -35,7 +35,8 @@ MOST_RECORDED = 400_000
 class AscendRun:
     """One run of a schedule.
 
-    `error` is the message of a flag error that the scenario expects, `unknown` says why there is no time.
+    `error` is the message of a flag error that the scenario expects, `unknown` says why there is no time,
+    `searched` whether hazards were looked for.
     """
 
     ascend: Ascend
@@ -48,6 +49,7 @@ class AscendRun:
     vectors: dict[VectorOp, int] = field(default_factory=dict)
     error: str = ""
     unknown: str = ""
+    searched: bool = True
 
     @property
     def cycles(self) -> int:
@@ -93,5 +95,8 @@ def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = Non
         raise ScenarioError(
             message, place=loaded.place("ascend", "schedule"), key="ascend.schedule"
         ) from None
-    run.hazards = find_hazards(run.program, core)
+    # Flags that the tool placed cover every slot; the quick way does not prove it once more.
+    run.searched = ascend.sync == "manual" or not ascend.fast
+    if run.searched:
+        run.hazards = find_hazards(run.program, core)
     return run
