@@ -3,7 +3,7 @@
 Each role is a SimPy process that executes its steps in order. Asynchronous work is placed on its resource when it is
 issued: a resource serves in the order of issue and knows when it is free next. A role keeps its own time and runs ahead
 of the clock until something of another role can concern it: a wait for a phase that is not complete, or a resource that
-more than one role uses. So an instruction costs at most one event, and most cost none.
+another role has used too. So an instruction costs at most one event, and most cost none.
 
 Products of one thread follow each other at their interval; a commit arrives when all earlier products, copies and
 shifts of its thread are complete. All figures come from the chip file; `Simulation.rests_on` lists those used.
@@ -140,20 +140,25 @@ class _Ready:
 
 
 def simulate(
-    program: Program, chip: str | Chip = DEFAULT_CHIP, *, limit: float = 50_000_000, record: bool = True
+    program: Program,
+    chip: str | Chip = DEFAULT_CHIP,
+    *,
+    limit: float = 50_000_000,
+    record: bool = True,
+    check: bool = True,
 ) -> Simulation:
     """Runs a program to its end.
 
     Raises DeadlockError when roles wait for something that never comes, CycleLimitError after `limit` cycles.
-    `record` False leaves the spans out.
+    `record` False leaves the spans out, `check` False the search for hazards; the time is the same.
     """
-    return _Machine(program, load_chip(chip), record).run(limit)
+    return _Machine(program, load_chip(chip), record, check).run(limit)
 
 
 class _Machine:
     """One SM and the roles of a block on it."""
 
-    def __init__(self, program: Program, chip: Chip, record: bool) -> None:
+    def __init__(self, program: Program, chip: Chip, record: bool, check: bool) -> None:
         self.program = program
         self.chip = chip
         self.env = simpy.Environment()
@@ -164,6 +169,7 @@ class _Machine:
         self.waits: dict[tuple[str, str], float] = {}
         self.idle: dict[str, float] = {}
         self.hazards = Hazards()
+        self.check = check
         self.spans: list[Span] | None = [] if record else None
         self.rests: dict[str, None] = {}
         self.owner: dict[str, str] = {}
@@ -228,7 +234,7 @@ class _Machine:
                             bar.event = env.event()
                         yield bar.event
                     self._waited(state, step, float(env.now))
-                if turn >= bar.spec.initial:
+                if self.check and turn >= bar.spec.initial:
                     join(state.known, bar.learned(turn))
             elif op in _WORK:
                 ready = state.ready.get(id(step)) or self._prepare(state, step)
@@ -278,6 +284,8 @@ class _Machine:
 
     def _tell(self, state: _State) -> Clock:
         """What an arrival carries: all that is known, own loads and stores as far as a fence has published them."""
+        if not self.check:
+            return {}
         clock = state.known.copy()
         for kind in ("ld", "st"):
             track = (state.role.name, kind)
@@ -360,7 +368,8 @@ class _Machine:
             done_at[track[1]] = done
         if op == "cp":
             done_at["cp"] = start + max(busy, self._figure("tcgen05.cp.visible_to_mma"))
-        self.hazards.touch(ready.footprint, number, state.known, state.fenced)
+        if self.check:
+            self.hazards.touch(ready.footprint, number, state.known, state.fenced)
         if op == "tma":
             bar = self._bar(step.barrier)
             self._tell_bar(bar, state.known | {track: number})
@@ -418,7 +427,8 @@ class _Machine:
             self._span(state.role.name, f"wait::{kind}", now, now + cycles, waiting=True)
             return cycles
         if op == "fence_after":
-            state.fenced = state.known.copy()
+            if self.check:
+                state.fenced = state.known.copy()
             return self._figure("tmem.fence_cycles")
         if op == "fence_before":
             for kind in ("ld", "st"):
@@ -455,6 +465,8 @@ class _Machine:
         return step.amount if op in ("work", "write", "read") else 0
 
     def _touch(self, state: _State, step: Step, track: Track, number: int) -> None:
+        if not self.check:
+            return
         footprint = self.hazards.footprint(state.role.name, step, track)
         self.hazards.touch(footprint, number, state.known, state.fenced)
 
