@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..part import STATUSES
 from .chips import Chips
@@ -19,6 +22,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _UNKNOWN = STATUSES.index("unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """A column of texts: the different ones, and which one each row has."""
+
+    texts: Sequence[str]
+    which: NDArray[np.int64]
+
+    def __getitem__(self, row: int) -> str:
+        return self.texts[int(self.which[row])]
 
 
 class Session:
@@ -76,9 +90,9 @@ class Session:
             columns["bytes"], good["bytes"] = size, fine
         for name, values in extra.items():
             columns[name], good[name] = values, fine & ~np.isnan(values)
-        columns["status"] = np.array(STATUSES, object)[np.maximum(totals.status, status)]
-        good["status"] = fine
-        columns["error"] = np.array([self.errors.text(n) for n in totals.error.tolist()], object)
+        columns["status"], good["status"] = _Texts(STATUSES, np.maximum(totals.status, status)), fine
+        numbers, which = np.unique(totals.error, return_inverse=True)
+        columns["error"] = _Texts([self.errors.text(n) for n in numbers.tolist()], which.reshape(-1))
         good["error"] = ~fine
         return columns, good
 
@@ -89,8 +103,11 @@ class Session:
         for text, (values, which) in points.values.items():
             arrays[self.plan.names[text]] = _taken(values, which)
         for name, values in columns.items():
-            kind = pa.string() if values.dtype == object else None
-            arrays[name] = pa.array(values, type=kind, mask=~good[name])
+            if isinstance(values, _Texts):
+                which = pa.array(values.which, mask=~good[name])
+                arrays[name] = pa.array(values.texts, type=pa.string()).take(which)
+            else:
+                arrays[name] = pa.array(values, mask=~good[name])
         return pa.table(arrays)
 
 
@@ -108,7 +125,7 @@ def _taken(values: list[Any], which: Any) -> Any:
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return pa.array(np.asarray(values, np.float64)[which])
     texts = ["x".join(map(str, v)) if isinstance(v, list) else "" if v is None else str(v) for v in values]
-    return pa.array(np.array(texts, object)[which], type=pa.string())
+    return pa.array(texts, type=pa.string()).take(pa.array(which))
 
 
 def _filter(table: pa.Table, plan: Plan, points: Points, columns: dict[str, Any]) -> pa.Table:
@@ -120,10 +137,10 @@ def _filter(table: pa.Table, plan: Plan, points: Points, columns: dict[str, Any]
         return table
     names = dict(points.names)
     for name, values in columns.items():
-        if values.dtype != object:
+        if not isinstance(values, _Texts):
             names[name] = np.nan_to_num(values).astype(np.int64)
     keep = np.ones(len(points), np.bool_)
     for text in late:
         keep &= np.broadcast_to(condition(text, names, plan.texts), (len(points),))
-    failed = np.array([bool(text) for text in columns["error"]], np.bool_)
+    failed = np.array([bool(text) for text in columns["error"].texts], np.bool_)[columns["error"].which]
     return table.filter(pa.array(keep | failed))

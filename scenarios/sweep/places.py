@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -48,6 +48,7 @@ class Still:
     skeleton: Skeleton | None
     error: str = ""
     key: tuple[Any, ...] = ()
+    _swizzles: dict[str, tuple[int, int, int] | None] = field(default_factory=dict, compare=False)
 
     @cached_property
     def elements(self) -> tuple[IntArray, IntArray]:
@@ -69,6 +70,13 @@ class Still:
 
     def swizzle(self, text: Any) -> tuple[int, int, int] | None:
         """B, M, S in byte bits of a swizzle's text; None when only the ordinary way can judge it."""
+        if not isinstance(text, str):
+            return self._read_swizzle(text)
+        if text not in self._swizzles:
+            self._swizzles[text] = self._read_swizzle(text)
+        return self._swizzles[text]
+
+    def _read_swizzle(self, text: Any) -> tuple[int, int, int] | None:
         assert self.placed is not None
         if not isinstance(text, str) or not isinstance(self.placed.layout, TileLayout | CuteLayout):
             return (0, 0, 0) if text in ("none", None) else None

@@ -178,7 +178,9 @@ def parquet_bytes(table: pa.Table) -> bytes:
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", row_group_size=1 << 20)
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    options: dict[str, Any] = {"use_dictionary": texts, "row_group_size": 1 << 20}
+    pq.write_table(table, sink, compression="snappy", **options)
     return sink.getvalue().to_pybytes()
 
 
