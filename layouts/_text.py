@@ -7,7 +7,9 @@ import re
 from .protocol import LayoutError
 
 _SPACE = re.compile(r"\s*")
-_INTEGER = re.compile(r"\d+")
+_INTEGER = re.compile(r"[0-9]+")
+_MOST_LEVELS = 64
+_MOST_DIGITS = 18  # what 64 bits hold; no memory of any chip is longer
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _STRING = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
@@ -18,6 +20,7 @@ class Scanner:
     def __init__(self, text: str, position: int = 0) -> None:
         self.text = text
         self.at = position
+        self.depth = 0
         self.skip()
 
     def skip(self) -> None:
@@ -49,6 +52,21 @@ class Scanner:
         self.skip()
         return True
 
+    def open(self, literal: str) -> bool:
+        """`accept` for a bracket that nests; `shut` reads its partner. LayoutError beyond 64 levels."""
+        place = self.at
+        if not self.accept(literal):
+            return False
+        self.depth += 1
+        if self.depth > _MOST_LEVELS:
+            raise self.error(f"nested deeper than {_MOST_LEVELS} levels", place)
+        return True
+
+    def shut(self, literal: str, what: str = "") -> None:
+        """`expect` for the bracket that closes what `open` opened."""
+        self.expect(literal, what)
+        self.depth -= 1
+
     def expect(self, literal: str, what: str = "") -> None:
         if not self.accept(literal):
             raise self.error(f"expected {literal!r}{what and ' ' + what}, found {self.found()}")
@@ -63,8 +81,15 @@ class Scanner:
 
     def integer(self) -> int | None:
         """A decimal number without a sign, or None."""
+        place = self.at
         digits = self._match(_INTEGER)
-        return None if digits is None else int(digits)
+        return None if digits is None else self.whole(digits, place)
+
+    def whole(self, digits: str, place: int) -> int:
+        """The number of some decimal digits that were read at `place`; LayoutError for more than 18 of them."""
+        if len(digits.lstrip("0")) > _MOST_DIGITS:
+            raise self.error(f"a number of {len(digits)} digits; at most {_MOST_DIGITS} fit 64 bits", place)
+        return int(digits)
 
     def signed(self, what: str = "an integer") -> int:
         """A decimal number with an optional minus."""

@@ -87,13 +87,13 @@ def _pair(scan: Scanner) -> CuteLayout:
 
 
 def _tree(scan: Scanner, what: str) -> Shape | Stride:
-    if scan.accept("("):
+    if scan.open("("):
         found: list[Shape | Stride] = []
         while not scan.peek(")"):
             found.append(_tree(scan, what))
             if not scan.accept(","):
                 break
-        scan.expect(")", f"in the {what}")
+        scan.shut(")", f"in the {what}")
         return tuple(found)  # pyright: ignore[reportReturnType]
     if scan.accept("_"):  # static leaves are accepted and become plain integers
         return scan.signed(f"an integer in the {what}")

@@ -240,20 +240,20 @@ def show(value: IntTuple, comma: str = ", ") -> str:
 
 def read(scan: Scanner, static: bool, what: str) -> IntTuple:
     """A nested tuple of integers at the cursor; `_16` leaves only where `static` allows them."""
-    if scan.accept("("):
+    if scan.open("("):
         found: list[IntTuple] = []
         while not scan.peek(")"):
             found.append(read(scan, static, what))
             if not scan.accept(","):
                 break
-        scan.expect(")", f"in {what}")
+        scan.shut(")", f"in {what}")
         return tuple(found)
     if scan.peek("_"):
         place = scan.at
         name = scan.name() or ""
-        if not static or not name[1:].isdigit():
+        if not static or not name[1:].isdecimal():
             raise scan.error(f"expected an integer in {what}, found {name!r}", place)
-        return Static(int(name[1:]))
+        return Static(scan.whole(name[1:], place))
     return scan.signed(f"an integer in {what}")
 
 

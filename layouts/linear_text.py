@@ -49,11 +49,12 @@ def _layout(scan: Scanner) -> LinearLayout | Encoding:
     if scan.accept("<"):
         if scan.accept("["):
             given["paddings"] = _paddings(scan)
-        if scan.accept("{"):
+        if scan.open("{"):
             _arguments(scan, given, "}")
         scan.expect(">")
     else:
-        scan.expect("(", f"after {name}")
+        if not scan.open("("):
+            scan.expect("(", f"after {name}")
         _arguments(scan, given, ")")
     try:
         return _make(kind, given)
@@ -108,17 +109,17 @@ def _arguments(scan: Scanner, given: dict[str, Value], close: str) -> None:
         given[name] = _value(scan)
         if not scan.accept(","):
             break
-    scan.expect(close, "after the parameters")
+    scan.shut(close, "after the parameters")
 
 
 def _value(scan: Scanner) -> Value:
-    if scan.accept("["):
+    if scan.open("["):
         found: list[Value] = []
         while not scan.peek("]"):
             found.append(_value(scan))
             if not scan.accept(","):
                 break
-        scan.expect("]", "after the list")
+        scan.shut("]", "after the list")
         return tuple(found)
     if scan.accept("true") or scan.accept("True"):
         return True

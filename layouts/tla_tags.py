@@ -141,10 +141,10 @@ def read_tag(scan: Scanner) -> TlaLayout:
         at = scan.at
         if scan.peek("_"):
             digits = (scan.name() or "")[1:]
-            if not digits.isdigit():
+            if not digits.isdecimal():
                 raise scan.error("expected a size such as 100 or _100", at)
-            sizes.append(Static(int(digits)))
-        elif scan.text[scan.at].isdigit():
+            sizes.append(Static(scan.whole(digits, at)))
+        elif scan.text[scan.at : scan.at + 1].isdecimal():
             sizes.append(scan.signed())
         else:
             dtype = scan.name()

@@ -14,6 +14,7 @@ a few functions exist; everything else is refused with a caret at the place.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
@@ -85,7 +86,9 @@ def _parse(text: str) -> ast.expr:
             f"an expression of {len(text)} characters; at most {_MAX_LENGTH}", text[:40] + "...", 0
         )
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():  # the parser's advice to writers of Python is none to the user here
+            warnings.simplefilter("ignore")
+            return ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         position = max((error.offset or 1) - 1, 0)
         raise ExpressionError(f"not an expression: {error.msg}", text.strip(), position) from None

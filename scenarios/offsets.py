@@ -120,7 +120,10 @@ def _json_lines(text: str, path: Path) -> tuple[list[Any], list[int | None]]:
 
 
 def _csv_rows(text: str, path: Path) -> list[list[int]]:
-    lines = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if any(row)]
+    try:
+        lines = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if any(row)]
+    except csv.Error as error:
+        raise ScenarioError(f"no CSV: {error}", place=Place(str(path))) from None
     if not lines:
         return []
     head = [cell.strip().lower() for cell in lines[0][1]]

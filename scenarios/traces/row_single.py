@@ -68,10 +68,10 @@ def from_rows(rows: Numbered, places: Places, gaps: Gaps) -> Batch:
     for number, row in rows:
         try:
             found = _row(row, others)
+            warp = found[3] if found else _integer(row.get("warp"), "warp", 0)
         except (ValueError, TypeError, OverflowError) as error:
             problems.append(TraceProblem(number, one_line(error)))
             continue
-        warp = found[3] if found else _integer(row.get("warp"), "warp", 0)
         gap = gaps.one(warp, found is not None)
         if found:
             code, offsets, mask, _, place = found

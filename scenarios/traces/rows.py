@@ -99,9 +99,11 @@ def parquet_batches(path: Path, places: Places, progress: Progress | None = None
 
 
 def _header(line: bytes, path: Path) -> list[str]:
-    names = [
-        name.strip().lower() for name in next(csv.reader([line.decode("utf-8", "replace").rstrip("\r")]), [])
-    ]
+    try:
+        cells = next(csv.reader([line.decode("utf-8", "replace").rstrip("\r")]), [])
+    except csv.Error as error:
+        raise ScenarioError(f"no header of columns: {error}", place=Place(str(path), 1)) from None
+    names = [name.strip().lower() for name in cells]
     _check_names(names, Place(str(path), 1))
     return names
 
