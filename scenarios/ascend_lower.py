@@ -6,7 +6,7 @@ placed by `place_flags` (sync: auto) or stand in the schedule (sync: manual).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..layouts import LayoutError
 from ..sim.ascend import (
     AscendError,
     Core,
+    FlagError,
     Op,
     Program,
     VectorOp,
@@ -31,7 +32,7 @@ from .ascend_places import IntArray, Places, Reference, read_reference
 from .ascend_steps import Emit, Emitters
 from .errors import Place, ScenarioError
 
-MOST = 3_000_000
+MOST = 600_000
 Loc = tuple[str | int, ...]
 
 
@@ -116,6 +117,8 @@ class _Lowering:
             emit = self.leaf(step, names, arrays, count, loc)
         except ScenarioError as error:
             raise error.at(self.place(loc), _dotted(loc)) from None
+        except FlagError as error:
+            raise self.error(f"{error}{self.partner(step)}", loc) from None
         except (AscendError, LayoutError, ChipError) as error:
             raise self.error(str(error), loc) from None
         return Leaf(self.guarded(emit, loc))
@@ -229,6 +232,15 @@ class _Lowering:
             raise self.error(f"no matrix and no tile '{found.name}'; there are: {known}", loc)
         return found
 
+    def partner(self, step: Step) -> str:
+        """Where the other half of a flag stands: the wait of a set, the set of a wait."""
+        flag, other = (step.set_flag, "wait_flag") if step.set_flag else (step.wait_flag, "set_flag")
+        for loc, candidate in _walk(self.ascend.schedule, ("ascend", "schedule")):
+            found = candidate.wait_flag if other == "wait_flag" else candidate.set_flag
+            if flag is not None and found == flag:
+                return f"; its {other} stands in {_dotted(loc)} ({self.place(loc)})"
+        return f"; no {other} of this pair and id stands in the schedule"
+
     def guarded(self, emit: Emit, loc: Loc) -> Emit:
         def checked(index: int, values: tuple[int, ...]) -> None:
             try:
@@ -240,6 +252,13 @@ class _Lowering:
 
     def error(self, message: str, loc: Loc) -> ScenarioError:
         return ScenarioError(message, place=self.place(loc), key=_dotted(loc))
+
+
+def _walk(steps: Sequence[Step], loc: Loc) -> Iterator[tuple[Loc, Step]]:
+    for index, step in enumerate(steps):
+        yield (*loc, index), step
+        if step.do is not None:
+            yield from _walk(step.do, (*loc, index, "do"))
 
 
 def _closing(op: Op) -> Op:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..layouts import TlaLayout, dtype_bits, from_tag
-from ..layouts.tla_tensor import get_tile_layout
+from ..layouts.tla_ops import get_tile_layout
 from ..sim.ascend import (
     PIPES,
     AscendError,
@@ -218,6 +218,13 @@ def mmad(
             raise AscendError(
                 f"mmad: {tile.buffer.name} lies in {tile.buffer.memory}, it has to be in {memory}"
             )
+    align = core.chip.integer("align.L0C_mmad") if core.chip.has("align.L0C_mmad") else 1
+    address = c.buffer.addresses[slots[2]]
+    if address % align:
+        raise AscendError(
+            f"mmad: {c.buffer.name} lies at {address:#x} in L0C; an Mmad result starts at a multiple of {align}, "
+            f"nearest {address // align * align:#x}"
+        )
     m, k = a.valid
     k_b, n = b.valid
     if k != k_b:

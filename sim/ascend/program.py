@@ -43,8 +43,8 @@ LEGAL_PAIRS = frozenset(
         "MTE1": ("M", "MTE2", "MTE3", "FIX", "S"),
         "MTE2": ("M", "MTE1", "MTE3", "V", "S"),
         "MTE3": ("MTE1", "MTE2", "V", "S"),
-        "FIX": ("M", "MTE1", "MTE2", "MTE3", "V", "S"),
-        "V": ("MTE2", "MTE3", "S", "M", "FIX"),
+        "FIX": ("M", "MTE1", "S"),
+        "V": ("MTE2", "MTE3", "S"),
         "S": ("V", "M", "MTE1", "MTE2", "MTE3", "FIX"),
     }.items()
     for b in targets

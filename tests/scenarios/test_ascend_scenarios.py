@@ -127,6 +127,19 @@ def test_pipes_out_of_step_set_a_flag_twice() -> None:
     assert str(error.value).startswith("ascend-missing-flag.yaml:")
 
 
+def test_an_id_that_does_not_exist_names_both_halves_of_the_flag() -> None:
+    text = load("ascend-missing-flag").source.text.replace(
+        "{from: MTE2, to: MTE1}", "{from: MTE2, to: MTE1, id: 8}"
+    )
+    with pytest.raises(ScenarioError) as error:
+        run_scenario(loads(text, "x.yaml"))
+    assert re.fullmatch(
+        r"x.yaml:27: ascend.schedule\[2\].do\[3\]: set_flag MTE2->MTE1: event id 8; this chip has ids 0 to 7; "
+        r"its wait_flag stands in ascend.schedule\[2\].do\[4\] \(x.yaml:28\)",
+        str(error.value),
+    )
+
+
 def test_an_expected_flag_error_is_an_answer() -> None:
     text = load("ascend-missing-flag").source.text
     text = text.replace("    - set_flag: {from: M, to: MTE1}\n    - for", "    - for")
