@@ -30,7 +30,17 @@ class Issue(Stage):
     lacks one of them is passed over and costs nothing.
     """
 
-    __slots__ = ("barrier", "branch", "dues", "live", "partitions", "recorder", "stalls", "steady")
+    __slots__ = (
+        "barrier",
+        "branch",
+        "dues",
+        "live",
+        "partitions",
+        "recorder",
+        "released",
+        "stalls",
+        "steady",
+    )
 
     barrier: Barrier
 
@@ -40,6 +50,8 @@ class Issue(Stage):
         self.partitions = partitions
         self.dues = [NEVER] * timing.partitions
         """Cycle of the next attempt of each partition."""
+        self.released = False
+        """Whether a barrier has released warps in this cycle."""
         self.live = 0
         """Warps that have instructions left."""
         self.stalls = [0] * len(STALL_REASONS)
@@ -55,11 +67,12 @@ class Issue(Stage):
         while True:
             for number, due in enumerate(dues):
                 if due <= now:
-                    # a barrier that is complete may lower `dues` meanwhile
-                    dues[number] = NEVER
-                    due = self._issue(partitions[number], now)  # noqa: PLW2901
-                    if due < dues[number]:
-                        dues[number] = due
+                    dues[number] = self._issue(partitions[number], now)
+            if self.released:
+                self.released = False
+                for number, partition in enumerate(partitions):
+                    earliest = min((warp.when for warp in partition.warps), default=NEVER)
+                    dues[number] = max(earliest, now + 1)
             upcoming = min(dues)
             # the order is known without the clock as long as no other event comes first
             if upcoming == NEVER or upcoming >= peek():
@@ -70,16 +83,17 @@ class Issue(Stage):
         """Let one warp of the partition issue, if one can; returns the cycle of the next attempt."""
         free = partition.free
         warps = partition.warps
-        chosen = partition.last
-        if chosen is not None:
-            op = chosen.op
-            if op is None or op.memory or chosen.when > now:
-                chosen = None
-            elif free[op.unit] > now:
-                chosen.when = free[op.unit]
-                chosen.why = UNIT
-                chosen = None
-        greedy = chosen
+        chosen = chosen_op = None
+        last = partition.last
+        if last is not None and last.when <= now:
+            op = last.op
+            if op is not None and not op.memory:
+                if free[op.unit] <= now:
+                    chosen, chosen_op = last, op
+                else:
+                    last.when = free[op.unit]
+                    last.why = UNIT
+        greedy = chosen is not None
         due = NEVER
         for warp in warps:
             when = warp.when
@@ -96,7 +110,7 @@ class Issue(Stage):
             assert op is not None
             until = free[op.unit]
             if until <= now:
-                chosen = warp
+                chosen, chosen_op = warp, op
                 continue
             warp.when = until
             if until < due:
@@ -107,21 +121,19 @@ class Issue(Stage):
                     partition.port.hungry.append(warp)
             else:
                 warp.why = UNIT
-        if chosen is None:
+        if chosen is None or chosen_op is None:
             return due
-        if greedy is None:
+        if not greedy:
             partition.last = chosen
             if warps[-1] is not chosen:
                 warps.remove(chosen)
                 warps.append(chosen)
-        self._go(partition, chosen, now)
+        self._go(partition, chosen, chosen_op, now)
         when = chosen.when
         return when if when < due else due
 
-    def _go(self, partition: Partition, warp: Warp, now: int) -> None:
-        """The warp issues its next instruction at `now`."""
-        op = warp.op
-        assert op is not None
+    def _go(self, partition: Partition, warp: Warp, op: Op, now: int) -> None:
+        """The warp issues its next instruction `op` at `now`."""
         recorder = self.recorder
         if recorder is not None:
             recorder.issued(warp, op, now)
@@ -129,17 +141,21 @@ class Issue(Stage):
             self._waited(warp, now)
         if op.plain:
             partition.free[op.unit] = now + op.hold
+        elif op.steal:
+            partition.free[op.unit] = now + op.hold
+            port = partition.port
+            if port.sending is not None:
+                port.steal(now, op.steal)
+            elif port.blocked_until < now + 1 + op.steal:
+                port.blocked_until = now + 1 + op.steal
         elif op.memory:
             access = partition.port.accept(warp, op, now)
             if recorder is not None:
                 recorder.accessed(access)
-        elif op.kind is Kind.BARRIER:
-            self.barrier.arrive(warp, now)
         elif op.hook is not None:
             op.hook.issued(warp, op, now)
         else:
-            partition.free[op.unit] = now + op.hold
-            partition.port.steal(now, op.steal)
+            self.barrier.arrive(warp, now)
         following = op.next
         if following is None:
             ready = self._turn(partition, warp, op, now)
