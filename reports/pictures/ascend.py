@@ -13,7 +13,7 @@ _CAUSES = (YELLOW, SKY, ORANGE, GREY, GREEN, PINK)
 
 
 def pipe_timeline(picture: Picture) -> Figure:
-    """One line a pipe; the bars are instructions, named where there is room.
+    """One line a pipe; the bars are instructions, named by what they write where there is room.
 
     `data`: `tracks`, each with `name` and `slices` ([start, end, label] in cycles), and `end`, the last cycle shown.
     """
@@ -23,15 +23,13 @@ def pipe_timeline(picture: Picture) -> Figure:
         axes = figure.add_subplot()
         for row, track in enumerate(tracks):
             colour = _COLOURS.get(str(track["name"]), GREY)
-            lane_end = -1
             bars = []
             for index, (start, stop, label) in enumerate(track["slices"]):
                 bars.append((start, max(stop - start, 1)))
                 wide = (stop - start) / end
                 text = _short(str(label))
-                if wide * 105 > len(text) and start >= lane_end:
+                if wide * 88 > len(text):
                     axes.text((start + stop) / 2, row, text, ha="center", va="center", fontsize=6, color=INK)
-                lane_end = stop
                 if index > 4000:
                     break
             axes.broken_barh(
@@ -40,7 +38,7 @@ def pipe_timeline(picture: Picture) -> Figure:
         axes.set_yticks(range(len(tracks)), [str(track["name"]) for track in tracks])
         axes.set_ylim(len(tracks) - 0.5, -0.5)
         axes.set_xlim(0, end)
-        axes.set_xlabel("cycles")
+        axes.set_xlabel("cycles; a bar is named by what it writes")
         axes.set_title(picture.title, loc="left")
         return figure
 
@@ -66,9 +64,9 @@ def pipe_busy(picture: Picture) -> Figure:
             axes.barh(names, part, 0.66, left=left, color=colour, hatch="///", edgecolor="white", label=cause)
             left = [a + b for a, b in zip(left, part, strict=True)]
         for row, (share, reached) in enumerate(zip(shares, left, strict=True)):
-            axes.text(min(reached, 1) + 0.012, row, f"{share:.1%} busy", va="center", color=INK)
+            axes.text(reached + 0.012, row, f"{share:.1%} busy", va="center", color=INK)
         axes.invert_yaxis()
-        axes.set_xlim(0, 1.22)
+        axes.set_xlim(0, max(1.0, *left) + 0.22)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
         axes.set_xlabel("of all cycles")
         axes.set_title(picture.title, loc="left")
@@ -167,9 +165,5 @@ def ub_groups(picture: Picture) -> Figure:
 
 
 def _short(label: str) -> str:
-    return (
-        label.replace("load transposed ", "")
-        .replace("load ", "")
-        .replace("mmad ", "")
-        .replace("fixpipe ", "")
-    )
+    """What an instruction writes: `A1` of "nd2nz A -> A1"."""
+    return label.rsplit("-> ", 1)[-1]

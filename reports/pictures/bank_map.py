@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -20,7 +21,8 @@ def bank_map(picture: Picture) -> Figure:
 
     `data`: `banks`, `bank_bytes`; and one entry a touched word: `line`, `bank`, `ways` (distinct words in
     that bank in the same group of lanes), `lanes` (text such as "0 8"). Cells are coloured by `ways`; words
-    that collide (ways above 1) have a red frame. The lanes are written in, runs of them as first-last. Lines
+    that collide (ways above 1) have a red frame. The lanes are written in, runs of them as first-last,
+    too many as their number. Lines
     that no lane touches are left out where more than 48 lie between the first and the last.
     """
     data = picture.data
@@ -34,43 +36,43 @@ def bank_map(picture: Picture) -> Figure:
     top = max(int(ways.max()), 1)
     with rc():
         cell_w, cell_h = 0.30 * 32 / banks if banks > 32 else 0.30, 0.27
-        figure = new_figure(max(1.6 + cell_w * banks, 6.4), 1.55 + cell_h * len(shown))
+        figure = new_figure(max(1.6 + cell_w * banks, 6.4), 1.9 + cell_h * len(shown))
         axes = figure.add_subplot()
         colours = colormaps["cividis_r"].resampled(max(top, 2))
         norm = BoundaryNorm(np.arange(0.5, max(top, 2) + 1.5), max(top, 2))
         axes.set_xlim(-0.5, banks - 0.5)
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_facecolor(UNUSED)
-        for x in range(1, banks):
-            axes.axvline(x - 0.5, color="white", lw=0.8)
-        for y in range(1, len(shown)):
-            axes.axhline(y - 0.5, color="white", lw=0.8)
+        inner = [[(x - 0.5, -0.5), (x - 0.5, len(shown) - 0.5)] for x in range(1, banks)]
+        inner += [[(-0.5, y - 0.5), (banks - 0.5, y - 0.5)] for y in range(1, len(shown))]
+        axes.add_collection(LineCollection(inner, colors="white", linewidths=0.8), autolim=False)
+        cells: list[Rectangle] = []
+        fills: list[tuple[float, ...]] = []
         for at_line, at_bank, way, lanes in zip(line, bank, ways, data["lanes"], strict=True):
             row = row_of.get(int(at_line))
             if row is None:
                 continue
             fill = colours(norm(way))
-            clash = way > 1
-            axes.add_patch(
-                Rectangle(
-                    (at_bank - 0.47, row - 0.47),
-                    0.94,
-                    0.94,
-                    facecolor=fill,
-                    lw=1.2 if clash else 0,
-                    edgecolor=VERMILION if clash else "none",
-                )
-            )
+            cells.append(Rectangle((at_bank - 0.47, row - 0.47), 0.94, 0.94))
+            fills.append(fill)
             dark = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] < 0.55
             text = _ranges(str(lanes))
             size = 7.4 if len(text) <= 2 else (6.0 if len(text) <= 4 else (4.6 if len(text) <= 6 else 3.6))
-            axes.text(
+            label = axes.text(
                 at_bank, row, text, ha="center", va="center", fontsize=size, color="white" if dark else INK
             )
+            label.set_in_layout(
+                False
+            )  # it lies inside the axes; asking a thousand texts takes most of the time
+        axes.add_collection(PatchCollection(cells, facecolors=fills, linewidths=0), autolim=False)
+        clashes = [cell for cell, way in zip(cells, ways[np.isin(line, shown)], strict=True) if way > 1]
+        frames = PatchCollection(clashes, facecolors="none", edgecolors=VERMILION, linewidths=1.2)
+        axes.add_collection(frames, autolim=False)
         axes.set_xticks(range(0, banks, max(banks // 16, 1)))
         step = max(len(shown) // 24, 1)
         axes.set_yticks(range(0, len(shown), step), [f"{int(value):,}" for value in shown[::step]])
-        axes.set_xlabel(f"bank ({data['bank_bytes']} bytes each); numbers in the cells are lanes")
+        counted = " (×4: four of them)" if any(t.get_text().startswith("×") for t in axes.texts) else ""
+        axes.set_xlabel(f"bank ({data['bank_bytes']} bytes each); numbers in the cells are lanes{counted}")
         axes.set_ylabel(f"line ({banks * int(data['bank_bytes'])} bytes)")
         note = (
             ""
@@ -79,21 +81,23 @@ def bank_map(picture: Picture) -> Figure:
         )
         axes.set_title(picture.title + note, loc="left")
         axes.tick_params(length=0)
-        mappable = figure.colorbar(
+        bar = figure.colorbar(
             ScalarMappable(norm, colours),
             ax=axes,
-            ticks=range(1, max(top, 2) + 1, max(top // 8, 1)),
-            aspect=18,
-            shrink=0.9,
-            pad=0.01,
+            location="bottom",
+            ticks=np.unique(np.linspace(1, max(top, 2), min(max(top, 2), 8)).round()),
+            aspect=50,
+            shrink=0.5,
+            pad=0.02,
         )
-        mappable.set_label("distinct words in the bank")
-        mappable.outline.set_visible(False)
+        bar.set_label("ways: distinct words (atomics: lanes) in the bank at once; red frame: they collide")
+        bar.ax.minorticks_off()
+        bar.outline.set_visible(False)
         return figure
 
 
 def _ranges(lanes: str) -> str:
-    """Lanes in as little room as they take: runs of three or more as first-last, from four runs on their number."""
+    """Lanes in as little room as they take: runs of three or more as first-last, where they still do not fit, their number."""
     numbers = [int(word) for word in lanes.split()] if lanes.replace(" ", "").isdigit() else []
     runs: list[list[int]] = []
     for number in numbers:
@@ -103,4 +107,4 @@ def _ranges(lanes: str) -> str:
             runs.append([number])
     parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else " ".join(map(str, run)) for run in runs]
     text = " ".join(parts)
-    return text if len(text) <= 8 or not numbers else f"{len(numbers)} lanes"
+    return text if len(text) <= 6 or not numbers else f"×{len(numbers)}"

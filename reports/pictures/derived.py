@@ -97,8 +97,8 @@ def port_use_picture(table: Table) -> Picture | None:
 
 def stalls_picture(table: Table) -> Picture | None:
     """Waited cycles by cause, from a table with `reason` and `cycles`."""
-    rows = [row for row in table.rows() if row["cycles"]]
-    return _waits([("warps", row["reason"], float(row["cycles"])) for row in rows], "What warps waited for")
+    rows = [("all warps together", row["reason"], float(row["cycles"])) for row in table.rows()]
+    return _waits([row for row in rows if row[2]], "What warps waited for")
 
 
 def role_waits_picture(table: Table) -> Picture | None:

@@ -51,6 +51,6 @@ def stalls(picture: Picture) -> Figure:
         axes.invert_yaxis()
         axes.set_xlim(0, span * 1.2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axes.set_xlabel("waited cycles" if not single else "waited cycles, summed over the warps")
+        axes.set_xlabel("waited cycles" + (f" of {names[0]}" if single else ""))
         axes.set_title(picture.title, loc="left")
         return figure
