@@ -21,9 +21,9 @@ def bank_map(picture: Picture) -> Figure:
 
     `data`: `banks`, `bank_bytes`; and one entry a touched word: `line`, `bank`, `ways` (distinct words in
     that bank in the same group of lanes), `lanes` (text such as "0 8"). Cells are coloured by `ways`; words
-    that collide (ways above 1) have a red frame. The lanes are written in, runs of them as first-last,
-    too many as their number. Lines
-    that no lane touches are left out where more than 48 lie between the first and the last.
+    that collide (ways above 1) have a red frame. The lanes are written in, runs of them as first-last, too
+    many as their number. Lines that no lane touches are left out where more than 48 lie between the first
+    and the last.
     """
     data = picture.data
     banks = int(data["banks"])
@@ -97,7 +97,7 @@ def bank_map(picture: Picture) -> Figure:
 
 
 def _ranges(lanes: str) -> str:
-    """Lanes in as little room as they take: runs of three or more as first-last, where they still do not fit, their number."""
+    """Lanes in as little room as they take: runs of three or more as first-last, else how many they are."""
     numbers = [int(word) for word in lanes.split()] if lanes.replace(" ", "").isdigit() else []
     runs: list[list[int]] = []
     for number in numbers:
