@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
+
 Target = Annotated[
     str | None,
     typer.Argument(
@@ -44,7 +46,12 @@ Swizzle = Annotated[
     typer.Option("--swizzle", help="none, 32B, 64B, 128B, or Sw<B,M,S> in elements, on top of the layout."),
 ]
 ChipName = Annotated[
-    str, typer.Option("--chip", help="The chip, by name or architecture: h200, b200, sm_80, ...")
+    str,
+    typer.Option(
+        "--chip",
+        autocompletion=complete.chips,
+        help="The chip, by name or architecture: h200, b200, sm_80, ...",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

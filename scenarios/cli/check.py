@@ -8,16 +8,23 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
+
 
 def check(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE_OR_FOLDER...", help="Scenario files, folders (searched through), catalogue names."
+            metavar="FILE_OR_FOLDER...",
+            autocompletion=complete.scenarios,
+            help="Scenario files, folders (searched through), catalogue names.",
         ),
     ],
     chip: Annotated[
-        str | None, typer.Option("--chip", help="Run on this chip instead of the scenarios' own.")
+        str | None,
+        typer.Option(
+            "--chip", autocompletion=complete.chips, help="Run on this chip instead of the scenarios' own."
+        ),
     ] = None,
     junit: Annotated[
         Path | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
 from ._errors import BAD_INPUT
 
 
@@ -15,12 +16,26 @@ def compare(
     a: Annotated[
         str,
         typer.Argument(
-            metavar="A", help="Before: a scenario, the folder of an earlier run, or its result.json."
+            metavar="A",
+            autocompletion=complete.scenarios,
+            help="Before: a scenario, the folder of an earlier run, or its result.json.",
         ),
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="After: the same, or a profiler export (CSV).")],
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar="B",
+            autocompletion=complete.scenarios,
+            help="After: the same, or a profiler export (CSV).",
+        ),
+    ],
     chip: Annotated[
-        str | None, typer.Option("--chip", help="Run both scenarios on this chip instead of their own.")
+        str | None,
+        typer.Option(
+            "--chip",
+            autocompletion=complete.chips,
+            help="Run both scenarios on this chip instead of their own.",
+        ),
     ] = None,
     kernel: Annotated[
         str | None,

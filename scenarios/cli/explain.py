@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
 from . import _options as o
 from ._errors import UNKNOWN
 
@@ -15,6 +16,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[LAYOUT|OFFSETS|SCENARIO]",
+            autocompletion=complete.scenarios,
             help="A layout, the byte offsets of the lanes, or a scenario (its worst instruction is explained).",
         ),
     ] = None,
@@ -35,7 +37,10 @@ def explain(
     shape: o.Shape = None,
     swizzle: o.Swizzle = "none",
     chip: Annotated[
-        str | None, typer.Option("--chip", help="The chip; default h200, or the scenario's.")
+        str | None,
+        typer.Option(
+            "--chip", autocompletion=complete.chips, help="The chip; default h200, or the scenario's."
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:

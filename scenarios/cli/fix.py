@@ -8,10 +8,17 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
+
 
 def fix(
     scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a name of the catalogue.")
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            autocompletion=complete.scenarios,
+            help="A scenario file, or a name of the catalogue.",
+        ),
     ],
     buffer: Annotated[
         list[str] | None,
@@ -39,7 +46,10 @@ def fix(
         int | None, typer.Option("--max-bytes", min=1, help="Bytes that a buffer may take.")
     ] = None,
     chip: Annotated[
-        str | None, typer.Option("--chip", help="Fix for this chip instead of the scenario's.")
+        str | None,
+        typer.Option(
+            "--chip", autocompletion=complete.chips, help="Fix for this chip instead of the scenario's."
+        ),
     ] = None,
     overrides: Annotated[
         list[str] | None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from . import _complete as complete
 from ._errors import BAD_INPUT
 
 
@@ -18,7 +19,9 @@ def replay(
             metavar="TRACE", help="CSV, JSON lines, Parquet, NVBit mem_trace text, .traceg, or kernelslist.g."
         ),
     ],
-    chip: Annotated[str, typer.Option("--chip", help="The chip, by name or architecture.")] = "h200",
+    chip: Annotated[
+        str, typer.Option("--chip", autocompletion=complete.chips, help="The chip, by name or architecture.")
+    ] = "h200",
     kind: Annotated[
         str | None,
         typer.Option("--format", help="csv, jsonl, parquet, nvbit, accelsim; default: told from the file."),

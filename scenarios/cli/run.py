@@ -8,10 +8,17 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
+
 
 def run(
     scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a name of the catalogue.")
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            autocompletion=complete.scenarios,
+            help="A scenario file, or a name of the catalogue.",
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -24,7 +31,10 @@ def run(
         bool, typer.Option("--plain", help="No colours, 100 columns: for pipes and files.")
     ] = False,
     chip: Annotated[
-        str | None, typer.Option("--chip", help="Run on this chip instead of the scenario's.")
+        str | None,
+        typer.Option(
+            "--chip", autocompletion=complete.chips, help="Run on this chip instead of the scenario's."
+        ),
     ] = None,
     overrides: Annotated[
         list[str] | None,

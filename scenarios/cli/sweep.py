@@ -8,12 +8,16 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
+
 
 def sweep(
     scenario: Annotated[
         str,
         typer.Argument(
-            metavar="SCENARIO", help="A scenario file with a section sweep:, or a catalogue name."
+            metavar="SCENARIO",
+            autocompletion=complete.scenarios,
+            help="A scenario file with a section sweep:, or a catalogue name.",
         ),
     ],
     out: Annotated[
@@ -38,7 +42,10 @@ def sweep(
     ] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="Say how large it is, and stop.")] = False,
     chip: Annotated[
-        str | None, typer.Option("--chip", help="Sweep on this chip instead of the scenario's.")
+        str | None,
+        typer.Option(
+            "--chip", autocompletion=complete.chips, help="Sweep on this chip instead of the scenario's."
+        ),
     ] = None,
     overrides: Annotated[
         list[str] | None,

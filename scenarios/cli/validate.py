@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
+
 
 def validate(
     sets: Annotated[
@@ -25,7 +27,11 @@ def validate(
     ] = None,
     chip: Annotated[
         str | None,
-        typer.Option("--chip", help="Only measurements of this chip; for FILE: the chip to predict."),
+        typer.Option(
+            "--chip",
+            autocompletion=complete.chips,
+            help="Only measurements of this chip; for FILE: the chip to predict.",
+        ),
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="One JSON object a row: id, measured, predicted, ...")

@@ -10,12 +10,18 @@ from typing import Annotated
 
 import typer
 
+from . import _complete as complete
 from . import _options as o
 
 
 def view(
     target: Annotated[
-        str, typer.Argument(metavar="LAYOUT|SCENARIO", help="A layout in any notation, or a scenario.")
+        str,
+        typer.Argument(
+            metavar="LAYOUT|SCENARIO",
+            autocompletion=complete.scenarios,
+            help="A layout in any notation, or a scenario.",
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -37,7 +43,10 @@ def view(
     shape: o.Shape = None,
     swizzle: o.Swizzle = "none",
     chip: Annotated[
-        str | None, typer.Option("--chip", help="The chip; default h200, or the scenario's.")
+        str | None,
+        typer.Option(
+            "--chip", autocompletion=complete.chips, help="The chip; default h200, or the scenario's."
+        ),
     ] = None,
 ) -> None:
     """Draw a layout as one interactive HTML file: click an element, see every place and the arithmetic.
