@@ -118,7 +118,7 @@ class _Machine:
             yield self.waiting[op.flag]
             self.scalar_waits = -1
         at, source = self.flags.pop(op.flag)
-        times.wait(0, f"flag from {PIPES[op.flag[0]]}", at - clock)
+        times.wait(0, f"flag from {PIPES[op.flag[0]]}", clock, at)
         self.consumed[op.flag] = (max(clock, at), source)
         return max(clock, at)
 
@@ -217,7 +217,7 @@ class _Pipe:
                 assert op.flag is not None
                 machine.set(op.flag, max(self.done, start) + latency, index)
             elif op.kind == BARRIER:
-                times.wait(self.index, "barrier", self.done - start)
+                times.wait(self.index, "barrier", start, self.done)
                 self.free = max(start, self.done)
                 if self.free > machine.now:
                     yield env.timeout(self.free - machine.now)
@@ -228,7 +228,7 @@ class _Pipe:
                     yield machine.waiting[op.flag]
                 at, source = machine.flags.pop(op.flag)
                 if at > start:
-                    times.wait(self.index, f"flag from {PIPES[op.flag[0]]}", at - start)
+                    times.wait(self.index, f"flag from {PIPES[op.flag[0]]}", start, at)
                     start = at
                 if start > machine.now:
                     yield env.timeout(start - machine.now)

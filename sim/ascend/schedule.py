@@ -55,8 +55,9 @@ class PipeTimes:
         self.executed[pipe] += 1
         self.cycles = max(self.cycles, end)
 
-    def wait(self, pipe: int, cause: str, cycles: int) -> None:
-        """Adds cycles that a pipe stood still for a cause."""
+    def wait(self, pipe: int, cause: str, start: int, end: int) -> None:
+        """Adds a time in which a pipe stood still for a cause; what it still works off in it does not count."""
+        cycles = end - max(start, self.last_end[pipe])
         if cycles > 0:
             self.waits[pipe][cause] = self.waits[pipe].get(cause, 0) + cycles
 
@@ -110,7 +111,7 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
             assert key is not None
             _set(program, index, max(done[pipe], start) + latency, flags, consumed)
         elif kind == BARRIER:
-            times.wait(pipe, "barrier", done[pipe] - start)
+            times.wait(pipe, "barrier", start, done[pipe])
             start = free[pipe] = max(start, done[pipe])
         else:
             key = op.flag
@@ -119,7 +120,7 @@ def schedule(program: Program, core: Core, timeline: bool = False) -> PipeTimes:
                 raise never_set(program, index)
             at, source = flags.pop(key)
             if at > start:
-                times.wait(pipe, f"flag from {PIPES[key[0]]}", at - start)
+                times.wait(pipe, f"flag from {PIPES[key[0]]}", start, at)
                 start = at
             consumed[key] = (start, source)
             free[pipe] = start
@@ -169,7 +170,7 @@ def _scalar(
     if op.flag not in flags:
         raise never_set(program, index)
     at, source = flags.pop(op.flag)
-    times.wait(0, f"flag from {PIPES[op.flag[0]]}", at - now)
+    times.wait(0, f"flag from {PIPES[op.flag[0]]}", now, at)
     consumed[op.flag] = (max(now, at), source)
     return max(now, at)
 
@@ -187,7 +188,7 @@ def unit_start(
     begin, end = start, start + op.busy + op.tail
     if before is not None:
         begin = max(start, before[0] + 1)
-        times.wait(op.pipe, "unit flag", begin - start)
+        times.wait(op.pipe, "unit flag", start, begin)
         end = max(begin + op.busy + op.tail, before[1] + 1)
     if fix:
         opened[op.unit] = (begin, end)
