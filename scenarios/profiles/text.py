@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,11 @@ MOST_BYTES = 256 << 20
 
 def open_bytes(path: Path) -> IO[bytes]:
     """The decompressed bytes of a file as a stream; the kind is told by the content, not by the name."""
-    stream = path.open("rb")
+    return unpack(path.open("rb"))
+
+
+def unpack(stream: BufferedReader) -> IO[bytes]:
+    """A stream of the decompressed bytes of an open file."""
     magic = stream.peek(6)[:6]
     found: Any = stream
     if magic[:2] == b"\x1f\x8b":
