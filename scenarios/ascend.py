@@ -127,9 +127,15 @@ def _used(run: AscendRun) -> str:
 
 def _assumptions(run: AscendRun) -> tuple[str, ...]:
     """One line for each kind of weak constant that the time rests on."""
+    used = {PIPES[index].lower() for index, number in enumerate(run.times.executed) if number}
+    used |= {"core", "pipes"} | ({"cube"} if "m" in used else set())
+    far_only = not any(matrix.l2_hit for matrix in run.places.matrices.values())
+    paths = [*TIMING_PATHS, *(("ub.overhead", "ub.write_delay") if "v" in used else ())]
     weak: dict[str, list[str]] = {}
-    for path in TIMING_PATHS:
+    for path in paths:
         constant = run.chip.constant(path)
+        if path.split(".")[0] not in {*used, "ub"} or (far_only and "l2" in path):
+            continue
         if constant.confidence in ("fitted", "assumed", "derived"):
             weak.setdefault(constant.confidence, []).append(f"{path} = {constant.value}")
     lines = [f"time rests on {kind} constants: {', '.join(items)}" for kind, items in weak.items()]
