@@ -20,8 +20,9 @@ from .tmem_buffers import (
     reasons,
     window_table,
 )
+from .tmem_checks import evaluate_boxes, evaluate_descriptors, evaluate_elements
 from .tmem_model import Tmem
-from .tmem_moves import evaluate_descriptors, evaluate_elements, evaluate_moves, move_table, traffic_table
+from .tmem_moves import evaluate_moves, move_table, traffic_table
 from .tmem_time import (
     TimePart,
     busy_table,
@@ -49,6 +50,8 @@ _TERMINAL = (
     "replicas",
     "tmem_elements",
     "tmem_allocations",
+    "tmem_descriptors",
+    "tmem_boxes",
 )
 
 
@@ -68,6 +71,7 @@ def evaluate_tmem(loaded: LoadedScenario, chip: Chip) -> Part:
         evaluate_roles(loaded, placed, chip, time)
     elements, element_errors = evaluate_elements(loaded, section.elements, placed)
     descriptors, sentences, descriptor_errors = evaluate_descriptors(loaded, section.descriptors)
+    boxes, box_lines, box_errors = evaluate_boxes(loaded, section.boxes)
     steps, step_errors, step_line = _allocations(loaded, section, chip)
     pair_lines, pair_errors = _pair(loaded, section)
     replicas = [*operand_replicas(placed), *moves.replicas, *time.replicas]
@@ -83,13 +87,14 @@ def evaluate_tmem(loaded: LoadedScenario, chip: Chip) -> Part:
         wait_table(time.runs),
         hazard_table(time.runs),
         descriptors,
+        boxes,
         steps,
     ]
     if not section.buffers:
         tables = tables[2:]
     rests = list(dict.fromkeys([*moves.rests_on, *time.rests_on]))
     lines = [headline(placed)] if section.buffers else []
-    lines += time.headlines + sentences[:1] + step_line + pair_lines[:1]
+    lines += time.headlines + sentences[:1] + box_lines + step_line + pair_lines[:1]
     if not lines:
         legal = sum(bool(row["legal"]) for row in moves.rows)
         lines = [f"{legal} of {len(moves.rows)} instructions are legal"]
@@ -107,6 +112,7 @@ def evaluate_tmem(loaded: LoadedScenario, chip: Chip) -> Part:
             *moves.violations,
             *element_errors,
             *descriptor_errors,
+            *box_errors,
             *step_errors,
             *pair_errors,
             *time.violations,

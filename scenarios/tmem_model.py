@@ -138,6 +138,14 @@ class TmemMove(Strict):
         default=[0], min_length=1, description="who executes it"
     )
     split: int | None = Field(default=None, description="immHalfSplitoff of .16x32bx2")
+    d: str | None = Field(
+        default=None, description="mma: the accumulator's buffer; its layout and place are checked"
+    )
+    a: str | None = Field(default=None, description="mma: buffer of A in tensor memory")
+    sfa: str | None = Field(default=None, description="mma: buffer of the scale factors of A")
+    sfb: str | None = Field(default=None, description="mma: buffer of the scale factors of B")
+    metadata: str | None = Field(default=None, description="mma: buffer of the sparsity metadata")
+    vector: Literal["1X", "2X", "4X"] | None = Field(default=None, description="mma: scale vector")
     times: int = Field(default=1, ge=1, le=1 << 30, description="how often, for the traffic")
     cta_group: Group = 1
     expect: MoveExpect = MoveExpect()
@@ -189,6 +197,20 @@ class TmemDescriptor(Strict):
     shape: tuple[int, int] | None = Field(default=None, description="compare this (mn, k) part only")
     descriptor: DescriptorOf = DescriptorOf()
     matches: bool | None = Field(default=None, description="expected answer")
+
+
+class BoxOf(Strict):
+    """A TMA box: swizzle, interleave, and what of its shape is known."""
+
+    name: str = ""
+    swizzle: str = Field(default="NONE", description="NONE, 32B, 64B, 96B, 128B, 128B_ATOM_32B, ...")
+    interleave: str = Field(default="NONE", description="NONE, 16B, 32B")
+    inner_bytes: int | None = Field(default=None, ge=1, description="bytes along the innermost dimension")
+    box: list[int] = Field(default=[], description="elements along each dimension, innermost first")
+    strides: list[int] = Field(default=[], description="bytes between rows of the global tensor")
+    address: int = Field(default=0, ge=0, description="global address")
+    destination: int | None = Field(default=None, ge=0, description="shared address, for the base offset")
+    legal: bool | None = Field(default=None, description="expected answer")
 
 
 class GemmExpect(Strict):
@@ -294,6 +316,7 @@ class Tmem(Strict):
     moves: list[TmemMove] = Field(default=[])
     elements: list[TmemElement] = Field(default=[])
     descriptors: list[TmemDescriptor] = Field(default=[])
+    boxes: list[BoxOf] = Field(default=[], description="TMA boxes to check")
     allocations: list[AllocStep] = Field(
         default=[], description="allocation instructions in order, on one SM"
     )
@@ -305,7 +328,7 @@ class Tmem(Strict):
 
     @model_validator(mode="after")
     def _something(self) -> Tmem:
-        parts = ("buffers", "moves", "descriptors", "allocations", "pair_events", "gemm", "roles")
+        parts = ("buffers", "moves", "descriptors", "boxes", "allocations", "pair_events", "gemm", "roles")
         if not any(getattr(self, name) for name in parts):
             raise ValueError(f"nothing to answer; tmem has at least one of {', '.join(parts)}")
         return self

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..layouts import LayoutError, dtype_bytes, parse, with_swizzle
 from ..sim.chip import Chip
 from ..sim.results import Column, Table
 from ..sim.tmem import (
     Copy,
     LoadStore,
+    MmaInstruction,
     MmaShape,
     Movement,
     Shift,
-    SmemDescriptor,
     TmemError,
-    check_layout,
     copy_replicas,
     mma_cycles,
     movement_of,
@@ -28,7 +26,7 @@ from ..sim.traffic import ReplicaTraffic
 from .errors import ScenarioError
 from .load import LoadedScenario
 from .tmem_buffers import PlacedTmem
-from .tmem_model import Product, Tmem, TmemDescriptor, TmemElement, TmemMove
+from .tmem_model import Product, Tmem, TmemMove
 
 _LDST = re.compile(r"(\.\d+x\d+bx?2?)\.x(\d+)((?:\.pack|\.unpack)::16b)?(?:\.red\.(min|max)(?:\.\w+)*)?")
 
@@ -116,7 +114,7 @@ def _one(move: TmemMove, placed: PlacedTmem, chip: Chip) -> dict[str, Any]:
         item = placed.placement(move.buffer, "tmem.moves.buffer")
         base, lane = item.column, item.lane
     if move.mma is not None:
-        return _product(move.mma, move, chip)
+        return _product(move.mma, move, placed, chip)
     column = base + move.column
     if move.cp is not None:
         name = move.cp if move.cp.startswith(".") else f".{move.cp}"
@@ -175,7 +173,7 @@ def _plain(
     }
 
 
-def _product(item: Product, move: TmemMove, chip: Chip) -> dict[str, Any]:
+def _product(item: Product, move: TmemMove, placed: PlacedTmem, chip: Chip) -> dict[str, Any]:
     shape = product_shape(item, chip)
     cycles = mma_cycles(shape, item.operands, chip)
     a = "shared memory" if item.operands == "SS" else "TMEM"
@@ -188,12 +186,44 @@ def _product(item: Product, move: TmemMove, chip: Chip) -> dict[str, Any]:
     ]
     found = _plain(move, [0, 127], [], read, movements)
     return found | {
-        "columns": None,
-        "lanes": None,
-        "bytes_written": None,
+        **_in_place(shape, move, placed, chip),
         "interval": cycles.interval,
         "latency": cycles.latency,
         "rests_on": list(cycles.rests_on),
+    }
+
+
+def _in_place(shape: MmaShape, move: TmemMove, placed: PlacedTmem, chip: Chip) -> dict[str, Any]:
+    """Checks a product against its buffers, when they are named; lanes, columns and bytes of its accumulator."""
+    named = {
+        key: placed.placement(name, f"tmem.moves.{key}").operand
+        for key in ("d", "a", "sfa", "sfb", "metadata")
+        if (name := getattr(move, key)) is not None
+    }
+    missing = [key for key, operand in named.items() if operand is None]
+    if missing:
+        raise TmemError(f"{missing[0]}: {getattr(move, missing[0])} is plain columns, which no product reads")
+    d = named.get("d")
+    if d is None:
+        if named:
+            raise TmemError("a product with buffers names its accumulator with d:")
+        return {"columns": None, "lanes": None, "bytes_written": None}
+    one = MmaInstruction(
+        shape,
+        d,
+        named.get("a"),
+        named.get("sfa"),
+        named.get("sfb"),
+        named.get("metadata"),
+        move.vector,
+        chip=chip,
+    )
+    lanes = d.cells().lanes
+    return {
+        "columns": list(one.columns),
+        "lanes": [int(lanes.min()), int(lanes.max())],
+        "bytes_read": one.shared_bytes + one.tmem_read_bytes,
+        "bytes_written": one.tmem_written_bytes,
     }
 
 
@@ -254,90 +284,3 @@ def traffic_table(movements: Sequence[Movement]) -> Table:
     rows = [(*key, *total) for key, total in sums.items()]
     data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
     return Table("tmem_traffic", "Bytes by mover", columns, data)
-
-
-def evaluate_elements(
-    loaded: LoadedScenario, elements: Sequence[TmemElement], placed: PlacedTmem
-) -> tuple[Table, list[str]]:
-    """Where each element lies, and the expectations that do not hold."""
-    columns = (
-        Column("buffer", "", "name in the scenario"),
-        Column("element", "", "logical coordinates"),
-        Column("lanes", "", "all copies"),
-        Column("column", "", "32-bit column"),
-        Column("byte", "", "first byte within the column"),
-    )
-    rows: list[tuple[str, list[int], list[int], int, int]] = []
-    broken: list[str] = []
-    for index, item in enumerate(elements):
-        place = loaded.place("tmem", "elements", index)
-        try:
-            operand = placed.placement(item.buffer, f"tmem.elements[{index}].buffer").operand
-        except ScenarioError as error:
-            raise error.at(place) from None
-        if operand is None:
-            raise ScenarioError(f"{item.buffer} is plain columns and has no elements", place=place)
-        if len(item.at) != len(operand.shape) or any(
-            not 0 <= n < size for n, size in zip(item.at, operand.shape, strict=False)
-        ):
-            shape = list(operand.shape)
-            raise ScenarioError(f"{item.buffer} has the shape {shape}, not an element {item.at}", place=place)
-        cells = operand.cells()
-        at = tuple(item.at)
-        found = {
-            "lanes": [int(lane) for lane in cells.lanes[at]],
-            "column": int(cells.column[at]),
-            "byte": int(cells.bit[at]) // 8,
-        }
-        rows.append((item.buffer, item.at, found["lanes"], found["column"], found["byte"]))
-        for key in ("lanes", "column", "byte"):
-            wanted = getattr(item, key)
-            if wanted is not None and wanted != found[key]:
-                broken.append(f"{place}: {item.buffer} {item.at}: {key} {found[key]}, expected {wanted}")
-    data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
-    return Table("tmem_elements", "Where elements lie", columns, data), broken
-
-
-def evaluate_descriptors(
-    loaded: LoadedScenario, items: Sequence[TmemDescriptor]
-) -> tuple[Table, list[str], list[str]]:
-    """(table, sentences, broken expectations) of tiles against descriptors."""
-    columns = (
-        Column("tile", "", "name in the scenario"),
-        Column("descriptor", "", "64 bits"),
-        Column("matches", "", "whether every element lies where the descriptor expects it"),
-        Column("difference", "", "the first element that does not"),
-    )
-    rows: list[tuple[str, str, bool, str]] = []
-    sentences: list[str] = []
-    broken: list[str] = []
-    for index, item in enumerate(items):
-        place = loaded.place("tmem", "descriptors", index)
-        try:
-            layout = with_swizzle(parse(item.layout), item.swizzle, item.dtype)
-            given = item.descriptor
-            descriptor = (
-                SmemDescriptor.decode(given.bits)
-                if given.bits is not None
-                else SmemDescriptor(given.start, given.lbo, given.sbo, given.swizzle)
-            )
-            difference = check_layout(
-                layout,
-                descriptor,
-                element_bytes=dtype_bytes(item.dtype),
-                major=item.major,
-                shape=item.shape,
-                base=item.address,
-            )
-        except (TmemError, LayoutError) as error:
-            raise ScenarioError(str(error), place=place, key=f"tmem.descriptors[{index}]") from None
-        name = item.name or item.layout
-        what = f"{descriptor.swizzle} {item.major}-major with LBO {descriptor.lbo} and SBO {descriptor.sbo}"
-        text = str(difference) if difference is not None else ""
-        verdict = "is what" if difference is None else "is not what"
-        sentences.append(f"{name} {verdict} {what} expects{': ' + text if text else '.'}")
-        rows.append((name, hex(descriptor.encode()), difference is None, text))
-        if item.matches is not None and item.matches != (difference is None):
-            broken.append(f"{place}: {sentences[-1]}")
-    data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
-    return Table("tmem_descriptors", "Tiles against descriptors", columns, data), sentences, broken

@@ -16,7 +16,15 @@ import numpy as np
 from ..layouts import Layout
 from .results import Column, Table
 
-__all__ = ["ReplicaTraffic", "fragment_traffic", "layout_traffic", "replica_table"]
+__all__ = [
+    "ReplicaTraffic",
+    "copies_of",
+    "fragment_traffic",
+    "layout_traffic",
+    "multicast_traffic",
+    "replica_axes",
+    "replica_table",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +149,17 @@ def fragment_traffic(
     return layout_traffic(
         layout, bits, name=name, memory="registers", mover=f"load from {source}", shape=shape, multicast=False
     )
+
+
+def multicast_traffic(size: int, blocks: int, *, name: str, mover: str = "TMA multicast") -> ReplicaTraffic:
+    """Traffic of one tile that a multicast puts into the shared memory of several blocks: read once, written often.
+
+    >>> found = multicast_traffic(16384, 4, name="A")
+    >>> found.read_bytes, found.written_bytes, found.saved_reads
+    (16384, 65536, 49152)
+    """
+    axes = (("cbx", blocks),) if blocks > 1 else ()
+    return ReplicaTraffic(name, "shared memory", mover, size, size, size * blocks, axes)
 
 
 # The title says that sizes are bytes: the columns have to fit a terminal of 100 characters.

@@ -47,6 +47,7 @@ from .operands import (
 )
 from .pair import PairProblem, check_pair
 from .plan import Placement, Plan, plan, plan_pieces, stack_until_fits
+from .product import MmaInstruction
 from .program import Barrier, Program, Region, Role, region_of, shared_region
 from .shift import Shift
 from .simulate import Simulation, Span, simulate
@@ -96,6 +97,7 @@ __all__ = [
     "LoadStore",
     "MetadataWant",
     "MmaCycles",
+    "MmaInstruction",
     "MmaKind",
     "MmaShape",
     "Movement",

@@ -199,6 +199,10 @@ class SmemDescriptor:
         logical = layout.evaluate(rows, columns, shape=shape)
         return self.mode.evaluate(logical["m"] + self.start)
 
+    def banks(self, mn: IntArray | int, k: IntArray | int, *, element_bytes: int, major: str) -> IntArray:
+        """Shared-memory bank (32 banks of 4 bytes) of the first byte of elements (mn, k)."""
+        return self.addresses(mn, k, element_bytes=element_bytes, major=major) // 4 % 32
+
 
 def _split(count: int, block: int, outer: int, inner: int, what: str) -> list[tuple[int, int, str]]:
     if count <= block:

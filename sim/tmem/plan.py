@@ -78,6 +78,7 @@ class Plan:
 
         Consecutive allocations get neighbouring columns (as measured, not documented).
 
+        >>> from bankbench.sim.tmem.wants import AccumulatorWant
         >>> plan([AccumulatorWant("acc", N=160)]).steps
         (128, 32)
         """
@@ -106,7 +107,7 @@ def plan(wants: Sequence[Want], chip: str | Chip = DEFAULT_CHIP, *, stack: bool 
 
     `stack` False keeps every piece in columns of its own.
 
-    >>> from bankbench.sim.tmem.wants import ScaleWant
+    >>> from bankbench.sim.tmem.wants import AccumulatorWant, ScaleWant
     >>> def gemm(n):
     ...     return plan([AccumulatorWant("acc", 2, M=128, N=n), ScaleWant("sfa"), ScaleWant("sfb", rows=n)])
     >>> gemm(128).columns, gemm(128).allocation, gemm(128).place("sfb").column

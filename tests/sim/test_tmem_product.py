@@ -1,0 +1,142 @@
+"""Products with their operands in place, descriptors against layouts, boxes: what goes together and what does not."""
+
+from __future__ import annotations
+
+import pytest
+from bankbench.layouts import parse, with_swizzle
+from bankbench.sim.tmem import (
+    InstructionDescriptor,
+    LoadStore,
+    MmaInstruction,
+    MmaShape,
+    SmemDescriptor,
+    TmaBox,
+    TmemError,
+    a_operand,
+    accumulator,
+    check_layout,
+    check_pair,
+    expected_strides,
+    metadata,
+    scale_factors,
+)
+
+
+def test_a_block_scaled_product_counts_all_its_reads():
+    shape = MmaShape("mxf8f6f4", 128, 128)
+    sf = scale_factors(128, 4, "1X")
+    one = MmaInstruction(shape, accumulator(128, 128), sfa=sf.at(128), sfb=sf.at(132), scale_vec="1X")
+    assert one.shared_bytes == 2 * 128 * 32
+    assert one.tmem_read_bytes == 128 * 128 * 4 + 2 * 128 * 4
+    assert one.mode == "SS"
+
+
+def test_a_in_tensor_memory_replaces_its_shared_reads():
+    one = MmaInstruction(MmaShape("f16", 128, 64), accumulator(128, 64), a=a_operand(128, 16, 16).at(64))
+    assert one.mode == "TS"
+    assert one.shared_bytes == 64 * 32
+    assert one.tmem_read_bytes == 128 * 64 * 4 + 128 * 32
+
+
+def test_a_sparse_product_reads_metadata():
+    one = MmaInstruction(
+        MmaShape("f16", 128, 64, sparse=True), accumulator(128, 64), e=metadata("f16").at(64)
+    )
+    assert one.shape.K == 32
+    assert one.shared_bytes == 128 * 32 + 64 * 64
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: MmaInstruction(MmaShape("f16", 128, 64), accumulator(64, 64)),
+            "layout F; the product writes 128 x 64",
+        ),
+        (
+            lambda: MmaInstruction(
+                MmaShape("f16", 64, 64), accumulator(64, 64), a=a_operand(64, 16, 16).at(64, 16)
+            ),
+            "share the lane offset",
+        ),
+        (
+            lambda: MmaInstruction(MmaShape("f16", 128, 64), accumulator(128, 64).at(480)),
+            "columns 480 to 543",
+        ),
+        (lambda: MmaInstruction(MmaShape("mxf4", 128, 64), accumulator(128, 64)), "needs scale factors"),
+        (
+            lambda: MmaInstruction(
+                MmaShape("mxf4", 128, 64),
+                accumulator(128, 64),
+                sfa=scale_factors(128, 1, "4X"),
+                sfb=scale_factors(64, 1, "4X"),
+                scale_vec="4X",
+            ),
+            "scale vector 2X",
+        ),
+        (
+            lambda: MmaInstruction(MmaShape("f16", 128, 64, sparse=True), accumulator(128, 64)),
+            "needs metadata",
+        ),
+        (
+            lambda: MmaInstruction(MmaShape("f16", 128, 64), accumulator(128, 64), a=a_operand(128, 8, 16)),
+            "the product reads 128 x 16",
+        ),
+        (lambda: LoadStore("ld", ".32x32b", 32, column=500), "columns 500 to 531"),
+        (lambda: LoadStore("ld", ".32x32b", 2, reduction="max"), "does not exist on sm_100"),
+        (lambda: LoadStore("ld", ".16x64b", 2, split=4), "goes with .16x32bx2"),
+        (lambda: InstructionDescriptor("f16", "e4m3", "f16", "f32", 128, 64), "takes f16, bf16"),
+        (
+            lambda: InstructionDescriptor("mxf4", "e2m1", "e2m1", "f32", 128, 64, "MN", scale="ue8m0"),
+            "K-major",
+        ),
+        (lambda: SmemDescriptor(8, 16, 1024), "multiple of 16"),
+        (lambda: SmemDescriptor.decode(0), "needs 0b001"),
+        (lambda: check_pair(["cta0.jump"]), "unknown event"),
+    ],
+)
+def test_what_does_not_go_together_is_said(build, message):
+    with pytest.raises(TmemError, match=message) as error:
+        build()
+    assert "\n" not in str(error.value)
+
+
+def test_a_reduction_exists_on_the_b300():
+    assert LoadStore("ld", ".32x32b", 32, reduction="max", chip="b300").registers == 32
+
+
+@pytest.mark.parametrize("swizzle", ["32B", "64B", "128B"])
+@pytest.mark.parametrize("dtype", ["f16", "e4m3", "tf32"])
+def test_a_swizzled_tile_is_what_its_descriptor_expects(swizzle, dtype):
+    size = {"f16": 2, "e4m3": 1, "tf32": 4}[dtype]
+    columns = int(swizzle[:-1]) // size
+    tile = with_swizzle(parse(f"S[(64,{columns}):({columns},1)]"), swizzle, dtype)
+    lbo, sbo = expected_strides("K", swizzle, size, 64)
+    assert check_layout(tile, SmemDescriptor(0, lbo, sbo, swizzle), element_bytes=size) is None
+    other = SmemDescriptor(0, lbo, sbo * 2, swizzle)
+    difference = check_layout(tile, other, element_bytes=size)
+    assert difference is not None
+    assert difference.mn == 8
+
+
+def test_banks_of_a_swizzled_column_differ():
+    descriptor = SmemDescriptor(0, 16, 1024, "128B")
+    banks = [int(descriptor.banks(row, 0, element_bytes=2, major="K")) for row in range(8)]
+    assert banks == [0, 4, 8, 12, 16, 20, 24, 28]
+
+
+@pytest.mark.parametrize(
+    ("box", "problem"),
+    [
+        (TmaBox("128B", inner_bytes=256), "swizzle 128B allows 128"),
+        (TmaBox("NONE", inner_bytes=24), "multiples of 16"),
+        (TmaBox("NONE", "32B"), "swizzle 32B only"),
+        (TmaBox("32B", "32B", box=(8, 8)), "3 to 5 dimensions"),
+        (TmaBox("NONE", box=(512,)), "1 to 256"),
+        (TmaBox("NONE", strides=(24,)), "multiple of 16"),
+        (TmaBox("NONE", box=(1, 1, 1, 1, 1, 1)), "at most 5"),
+    ],
+)
+def test_boxes_that_a_tensor_map_refuses(box, problem):
+    assert not box.legal
+    assert any(problem in text for text in box.problems)
