@@ -147,7 +147,8 @@ def offsets_at(
 ) -> NDArray[np.int32]:
     """Byte offsets (k, *rows.shape) of k variants: `pitch` (k,) bytes, `swizzle` (k, 3) B, M, S in byte bits.
 
-    B = 0 is no swizzle; S < 0 changes the upper bits by the lower ones.
+    B = 0 is no swizzle; S < 0 changes the upper bits by the lower ones. B < 0 is a mask of any bits, -B: the address
+    bits of the mask are moved down by S (up for S < 0) and put over by exclusive or.
 
     >>> r, c = np.array([0, 1], np.int32), np.array([0, 0], np.int32)
     >>> offsets_at(r, c, np.array([128, 144], np.int32), np.array([[3, 4, 3], [0, 0, 0]], np.int32)).tolist()
@@ -159,7 +160,8 @@ def offsets_at(
     bits, base, shift = (column.reshape(-1, *tail) for column in swizzle.T)
     if not bits.any():
         return found
-    moved = found & (((np.int32(1) << bits) - np.int32(1)) << (base + np.maximum(shift, 0)))
+    run = ((np.int32(1) << np.maximum(bits, 0)) - np.int32(1)) << (base + np.maximum(shift, 0))
+    moved = found & np.where(bits < 0, -bits, run)
     moved >>= np.maximum(shift, 0)
     if (shift < 0).any():
         moved <<= np.maximum(-shift, 0)

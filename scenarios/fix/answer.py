@@ -22,6 +22,7 @@ from ..run import choose_chip
 from ..sentences import plural
 from ..source import Source
 from .family import Family, Limits
+from .linear import is_linear
 from .notation import equivalents, proposal
 from .problem import Problem, problems, swizzle_is_sayable
 from .proof import proof
@@ -144,7 +145,8 @@ def _family(problem: Problem, chip: Chip, limits: Limits) -> Family:
     banks, size = chip["shared_memory.banks"], chip["shared_memory.bank_bytes"]
     if not banks or not size:
         raise ScenarioError(f"the banks of {chip.name} are unknown, so no layout can be judged")
-    if not swizzle_is_sayable(problem.tight):
+    linear = problem.tight.notation == "linear"
+    if not swizzle_is_sayable(problem.tight) or (linear and not is_linear(problem)):
         limits = limits.stricter(Limits(swizzle=False))
     step = max(problem.base.buffer.bits // 8, 1)
     return Family(problem.base.row, max(problem.keep, limits.align), int(banks * size), limits, step)
@@ -267,7 +269,9 @@ def _layouts(fixed: Sequence[Fixed]) -> Table:
             rows["unused"].append(choice.bytes - item.problem.base.buffer.valid)
     columns = (
         Column("buffer", "", "name of the buffer"),
-        Column("kind", "", "plain rows, padding, swizzle, or both"),
+        Column(
+            "kind", "", "plain rows, padding, a swizzle Sw<B,M,S>, another mask, or padding and swizzle both"
+        ),
         Column("layout", "", "the best layout of this kind"),
         Column("excess", "", "excess wavefronts of all accesses to the buffer together"),
         Column("bytes", "", "from the first to the last byte that an element uses"),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..skeleton import named_swizzle
 
 NONE = (0, 0, 0)
+_MOST_MASK_BITS = 14
 NAMED = {named_swizzle(bits): mode for bits, mode in ((1, "32B"), (2, "64B"), (3, "128B"))}
 
 
@@ -95,8 +96,30 @@ class Family:
         ]
         return np.array([NONE, *sorted(found, key=simplicity)], np.int32)
 
-    def words(self) -> str:
-        """The family in words, exactly."""
+    def masks(self, size: int) -> NDArray[np.int32]:
+        """(k, 3) exclusive ors by any mask of address bits, moved by any distance, that no Sw<B,M,S> is.
+
+        For a buffer that fills `size` bytes, a power of two; rows are (-mask, 0, S). All are bijections, since each
+        changes bits by higher ones only (or lower ones only), and none takes apart a chunk of `keep` bytes. Empty
+        where there are more than 2**15 of them.
+        """
+        low, high = (self.keep - 1).bit_length(), size.bit_length() - 1
+        if not self.limits.swizzle or self.limits.tma or high - low > _MOST_MASK_BITS:
+            return np.empty((0, 3), np.int32)
+        found: list[NDArray[np.int32]] = []
+        for distance in range(1, high - low):
+            changed = np.arange(1, 1 << (high - low - distance), dtype=np.int32) << low
+            count = np.array([int(bits).bit_count() for bits in changed])
+            lowest = changed & -changed
+            run = (changed + lowest) & changed == 0
+            changed = changed[~run | (count > distance)]
+            zeros = np.zeros_like(changed)
+            for mask, shift in ((changed << distance, distance), (changed, -distance)):
+                found.append(np.column_stack([-mask, zeros, np.full_like(zeros, shift)]))
+        return np.concatenate(found) if found else np.empty((0, 3), np.int32)
+
+    def words(self, masks: int = 0) -> str:
+        """The family in words, exactly; `masks` is how many exclusive ors by a mask were in it."""
         parts: list[str] = []
         pads = self.pads()
         if len(pads) > 1:
@@ -112,12 +135,17 @@ class Family:
                 f"every swizzle Sw<B,M,S> with |S| >= B, either sign of S, chunks of {self.keep} bytes kept whole, all "
                 "bits within the buffer's addresses"
             )
-        return " times ".join(parts) or "the layout without padding and swizzle"
+        text = " times ".join(parts) or "the layout without padding and swizzle"
+        return (
+            f"{text}; and, without padding, every other exclusive or by a shifted bit mask" if masks else text
+        )
 
 
 def simplicity(swizzle: tuple[int, int, int]) -> tuple[int, int, int, int, int]:
-    """Sort key: none, the hardware's modes, few bits, upper bits read, short distance, 16-byte chunks and larger."""
+    """Sort key: none, the hardware's modes, few bits, upper bits read, short distance, large chunks; masks last."""
     bits, base, shift = swizzle
+    if bits < 0:
+        return 4, (-bits).bit_count(), abs(shift), 0, -bits
     named = swizzle in NAMED
     rank = 0 if not bits else (1 if named else (2 if shift > 0 else 3))
     return rank, bits, abs(shift), 0 if base >= 4 else 1, base

@@ -19,6 +19,7 @@ from ...layouts import (
 from ..skeleton import rescale
 from ..specs import BufferSpec
 from .family import NAMED
+from .linear import linear_text, swizzled_shared_text
 from .problem import Problem
 from .search import Choice
 
@@ -26,6 +27,10 @@ from .search import Choice
 def proposal(data: Mapping[str, Any], spec: BufferSpec, problem: Problem, choice: Choice) -> dict[str, Any]:
     """The buffer's mapping of the scenario file with the layout of `choice`: pad, swizzle or layout replaced."""
     fields = {key: value for key, value in data.items() if key not in ("pad", "swizzle", "layout")}
+    if choice.swizzle[0] < 0 or problem.tight.notation == "linear":
+        triton = problem.tight.notation == "linear" and not str(spec.layout).lstrip().startswith("linear")
+        text = swizzled_shared_text(problem, choice.swizzle) if triton else None
+        return fields | {"layout": text or linear_text(problem, choice.swizzle)}
     layout = padded(problem, choice)
     bits, base, shift = element_swizzle(problem, choice)
     written = parse(spec.layout) if spec.layout is not None else None
@@ -90,14 +95,16 @@ def equivalents(problem: Problem, choice: Choice) -> str:
     bits, base, shift = choice.swizzle
     numbers = element_swizzle(problem, choice)
     parts: list[str] = []
-    if isinstance(layout, TileLayout):
+    if bits < 0:
+        pass  # neither CuTe nor TIRx says these
+    elif isinstance(layout, TileLayout):
         cute = CuteLayout(
             tuple(item.extent for item in layout.shard), tuple(item.stride for item in layout.shard)
         )
         parts += [f"TIRx {swizzled(layout, numbers) if bits else layout}"]
         parts += [f"CuTe {swizzled(cute, numbers) if bits else cute}"]
     if bits:
-        mask = ((1 << bits) - 1) << (base + max(shift, 0))
+        mask = -bits if bits < 0 else ((1 << bits) - 1) << (base + max(shift, 0))
         sign = f">> {shift}" if shift >= 0 else f"<< {-shift}"
         parts.append(f"byte address ^ ((byte address & {mask:#x}) {sign})")
     return "; ".join(parts)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...layouts import ComposeLayout, CuteLayout, Layout, SwizzledLayout, TileLayout
+from ...layouts.linear_encodings import Encoding
 from ...sim.chip import Chip
 from ...sim.memory import parse_op
 from ..buffers import PlacedBuffer, place_buffers
@@ -111,6 +112,9 @@ def _plain(spec: BufferSpec) -> BufferSpec:
 
 def without_swizzle(layout: Layout) -> Layout:
     """The layout below a swizzle that is written into it. Raises `ScenarioError` for an offset below the swizzle."""
+    if isinstance(layout, Encoding) and layout.kind == "swizzled_shared":
+        plain = {"vec": 1, "perPhase": 1, "maxPhase": 1}
+        return Encoding(layout.kind, tuple((k, plain.get(k, v)) for k, v in layout.parameters), layout.tile)
     if isinstance(layout, ComposeLayout):
         return layout.tile_layout
     if isinstance(layout, SwizzledLayout):
@@ -129,4 +133,4 @@ def _tight_buffer(placed: PlacedBuffer, tight: Layout) -> PlacedBuffer:
 
 def swizzle_is_sayable(layout: Layout) -> bool:
     """Whether the notation of a layout has a swizzle."""
-    return isinstance(layout, TileLayout | CuteLayout)
+    return isinstance(layout, TileLayout | CuteLayout) or layout.notation == "linear"

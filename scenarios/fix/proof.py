@@ -26,7 +26,9 @@ def proof(problem: Problem, family: Family, found: Found, chip: Chip) -> list[st
         lines.append(f"{best.bytes:,} bytes hold the elements and nothing else: no layout takes fewer")
     if best.excess or best.bytes > valid:
         what = "fewer excess wavefronts" if best.excess else "no excess in fewer bytes"
-        lines.append(f"none with {what} among the {found.judged:,} layouts searched: {family.words()}")
+        lines.append(
+            f"none with {what} among the {found.judged:,} layouts searched: {family.words(found.masks)}"
+        )
     return lines
 
 

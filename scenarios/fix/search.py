@@ -13,9 +13,11 @@ from ...sim.memory import Trace, count_trace
 from ..errors import UnknownAnswerError
 from ..skeleton import offsets_at
 from .family import NAMED, NONE, Family, simplicity
+from .linear import is_linear
 from .problem import Problem
 
 _ROWS = 1 << 16  # accesses counted at once
+KINDS = ("plain", "swizzle", "mask", "padding", "both")
 _FIRST = 4  # instructions that every candidate is tried on; the survivors see more and more
 
 
@@ -30,7 +32,9 @@ class Choice:
 
     @property
     def kind(self) -> str:
-        """plain, padding, swizzle, or both."""
+        """plain, padding, swizzle, mask (an exclusive or that is no Sw<B,M,S>), or both."""
+        if self.swizzle[0] < 0:
+            return "mask"
         if self.pad:
             return "both" if self.swizzle[0] else "padding"
         return "swizzle" if self.swizzle[0] else "plain"
@@ -38,21 +42,20 @@ class Choice:
     @property
     def order(self) -> tuple[object, ...]:
         """Better ones sort first: less excess, fewer bytes, simpler."""
-        kinds = ("plain", "swizzle", "padding", "both")
-        return self.excess, self.bytes, kinds.index(self.kind), simplicity(self.swizzle), self.pad
+        return self.excess, self.bytes, KINDS.index(self.kind), simplicity(self.swizzle), self.pad
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a search found: the best of all, the best of each kind, how many layouts were judged.
 
-    `complete` is False when the search could stop early because nothing at all can be better than `best`.
+    `masks` of them were exclusive ors by a mask that is no Sw<B,M,S>.
     """
 
     best: Choice
     by_kind: dict[str, Choice]
     judged: int
-    complete: bool
+    masks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,6 @@ def search(problem: Problem, family: Family, chip: Chip) -> Found | None:
     """
     elements = problem.base.element_offsets()
     element_rows, element_columns = problem.base.split(elements)
-    order = ("plain", "swizzle", "padding", "both")
     found: dict[str, Choice] = {}
     judged, valid = 0, problem.base.buffer.valid
     limit = chip["shared_memory.max_bytes_per_block"]
@@ -106,7 +108,6 @@ def search(problem: Problem, family: Family, chip: Chip) -> Found | None:
     def best() -> Choice | None:
         return min(found.values(), key=lambda choice: choice.order, default=None)
 
-    complete = True
     for pad in pads:
         judge(pad, np.array([NONE], np.int32), None)
     for pad in pads:
@@ -118,7 +119,6 @@ def search(problem: Problem, family: Family, chip: Chip) -> Found | None:
         )
         swizzles = family.swizzles(last - 1)[1:]
         if now is not None and pad and now.excess == 0 and now.bytes == valid:
-            complete = False
             break
         if len(swizzles):
             named = np.array([tuple(row) in NAMED for row in swizzles.tolist()])
@@ -128,10 +128,15 @@ def search(problem: Problem, family: Family, chip: Chip) -> Found | None:
                 swizzles = swizzles[~named]
             if len(swizzles):
                 judge(pad, swizzles, now.excess if now else None)
+    final, masks = best(), np.empty((0, 3), np.int32)
+    if 0 in pads and (final is None or final.excess or final.bytes > valid) and is_linear(problem):
+        masks = family.masks(valid)
+        if len(masks):
+            judge(0, masks, final.excess if final else None)
     final = best()
     if final is None:
         return None
-    return Found(final, {kind: found[kind] for kind in order if kind in found}, judged, complete)
+    return Found(final, {kind: found[kind] for kind in KINDS if kind in found}, judged, len(masks))
 
 
 def _kind(pad: int, swizzle: Sequence[int]) -> str:
@@ -148,7 +153,7 @@ def _footprint(start: NDArray[np.int64], swizzle: tuple[int, int, int], problem:
     """Bytes up to the last element under a swizzle; `start` are the elements' bytes without it."""
     bits, base, shift = swizzle
     itemsize = problem.base.buffer.itemsize
-    if not bits:
+    if bits <= 0:  # a mask permutes the bytes of a whole power of two
         return int(start.max()) + itemsize
     # Bits from `top` on never change, so the last byte comes from the elements with the largest upper part.
     top = base + bits + max(-shift, 0)

@@ -24,7 +24,7 @@ from .workers import evaluated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_PAIRS_A_BATCH = 1 << 20
+_PAIRS_A_BATCH = 1 << 19
 _POINTS_A_BATCH = 1 << 15
 _SLOW_POINTS = 64  # points a batch when every point is a run of its own (time)
 _COUNTED_AT_MOST = 1 << 23

@@ -116,6 +116,49 @@ def test_the_answer_is_in_the_notation_of_the_question(buffer: str, field: str, 
     assert yaml.safe_load(pasted.removeprefix("paste under buffers: ")) == {"tile": fields}
 
 
+TRITON = "order=[1,0], shape=[128,64])"
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        (
+            f"swizzled_shared(vec=8, perPhase=2, maxPhase=4, {TRITON}",
+            f"swizzled_shared(vec=8, perPhase=1, maxPhase=8, {TRITON}",
+        ),
+        (
+            "linear(offset=[[0,1],[0,2],[0,4],[0,8],[0,16],[0,32],[1,0],[2,0],[4,0],[8,0],[16,0],[32,0],[64,0]])",
+            "linear(offset=[[0,1],[0,2],[0,4],[0,8],[0,16],[0,32],[1,8],[2,16],[4,32],[8,0],[16,0],[32,0],[64,0]], "
+            "shape=[128,64])",
+        ),
+    ],
+)
+def test_triton_layouts_are_answered_in_tritons_words(layout: str, expected: str) -> None:
+    result = fix_scenario(scenario(LDMATRIX, f"{{dtype: f16, layout: '{layout}'}}"))
+    assert result.extra["fields"]["tile"]["layout"] == expected
+    assert run_scenario(loads(result.extra["scenario"])).table("accesses").data["excess"] == [0, 0]
+
+
+def test_where_no_swizzle_of_the_named_form_is_free_another_mask_can_be() -> None:
+    # Rows of 64 bytes: two of them share a row of the banks, so bit 0 of the row must not be put over, bit 1 and 2 must,
+    # once by one distance and once by another.
+    text = """
+name: t
+buffers:
+  tile: {dtype: f16, shape: [8, 32]}
+accesses:
+  - {buffer: tile, lanes: "[lane // 2 % 8, 8 * (lane % 4)]", vector: 8}
+  - {buffer: tile, lanes: "[lane % 8, 8 * ((s + lane // 8) % 4)]", vector: 8, for: {s: 3}}
+"""
+    result = fix_scenario(loads(text))
+    found = kinds(result)
+    assert found["swizzle"]["excess"] == found["padding"]["excess"] == 4
+    assert (found["mask"]["excess"], found["mask"]["bytes"]) == (0, 512)
+    assert result.extra["fields"]["tile"]["layout"].startswith("linear(offset=")
+    assert run_scenario(loads(result.extra["scenario"])).table("accesses").data["excess"] == [0, 0]
+    assert any("byte address ^ ((byte address & " in line for line in result.reasons)
+
+
 def test_a_tla_layout_is_padded_because_its_notation_has_no_swizzle() -> None:
     result = fix_scenario(scenario(LDMATRIX, '{dtype: f16, layout: "(128,64):(64,_1)"}'))
     assert result.extra["fields"]["tile"]["layout"] == "(128, 64):(72, _1) origin (128, 64)"
