@@ -99,7 +99,7 @@ class Hang(BaseException):
 
 def mutate(text: str, other: str, rnd: random.Random) -> str:
     """One to six random edits; sometimes a splice with another seed."""
-    for _ in range(rnd.choice((1, 1, 2, 3, 6))):
+    for _ in range(rnd.choice((1, 1, 1, 1, 2, 3, 6))):
         at = rnd.randrange(len(text) + 1)
         end = min(len(text), at + rnd.choice((0, 1, 1, 2, 4, 8, 30)))
         kind = rnd.randrange(7)
