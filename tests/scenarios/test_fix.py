@@ -140,15 +140,15 @@ def test_triton_layouts_are_answered_in_tritons_words(layout: str, expected: str
 
 
 def test_where_no_swizzle_of_the_named_form_is_free_another_mask_can_be() -> None:
-    # Rows of 64 bytes: two of them share a row of the banks, so bit 0 of the row must not be put over, bit 1 and 2 must,
+    # Rows of 64 bytes: two share a row of the banks, so bit 0 of the row must not be put over, but bits 1 and 2,
     # once by one distance and once by another.
     text = """
 name: t
 buffers:
   tile: {dtype: f16, shape: [8, 32]}
 accesses:
-  - {buffer: tile, lanes: "[lane // 2 % 8, 8 * (lane % 4)]", vector: 8}
-  - {buffer: tile, lanes: "[lane % 8, 8 * ((s + lane // 8) % 4)]", vector: 8, for: {s: 3}}
+  - {name: a, buffer: tile, lanes: "[lane // 2 % 8, 8 * (lane % 4)]", vector: 8}
+  - {name: b, buffer: tile, lanes: "[lane % 8, 8 * ((s + lane // 8) % 4)]", vector: 8, for: {s: 3}}
 """
     result = fix_scenario(loads(text))
     found = kinds(result)
