@@ -71,11 +71,19 @@ def _product(
             name, f"interval {label}", interval, 0.0, left_out=_OTHER_CHIP if chip is None else _NO_MODEL
         )
         return
-    found = mma_cycles(MmaShape(KINDS[given["format"]], given["M"], given["N"], group), operands, chip)
+    found = mma_cycles(_shape(KINDS[given["format"]], given["M"], given["N"], group), operands, chip)
     yield Row(name, f"interval {label}", interval, found.interval, (0.5 if group == 1 else 2) / interval)
     exact = given["format"] == "BF16"
     kind = f"latency {label}{' bf16' if exact else ''}"
     yield Row(name, kind, latency, found.latency, 0.49 / latency if exact else 0.025)
+
+
+def _shape(kind: str, m: int, n: int, group: int) -> MmaShape:
+    """The product that a row measured; shapes that the document does not list for a kind are taken as 8-bit floats."""
+    try:
+        return MmaShape(kind, m, n, group)
+    except TmemError:
+        return MmaShape("f8f6f4", m, n, group)
 
 
 def _mover(name: str, given: Mapping[str, Any], want: Mapping[str, Any], chip: Chip | None) -> Iterator[Row]:

@@ -45,12 +45,13 @@ from .operands import (
     tile_places,
     valid_scale_vectors,
 )
+from .outcome import Simulation, Span
 from .pair import PairProblem, check_pair
 from .plan import Placement, Plan, plan, plan_pieces, stack_until_fits
 from .product import MmaInstruction
 from .program import Barrier, Program, Region, Role, region_of, shared_region
 from .shift import Shift
-from .simulate import Simulation, Span, simulate
+from .simulate import simulate
 from .timing import (
     MmaCycles,
     burst_cycles,

@@ -11,22 +11,23 @@ shifts of its thread are complete. All figures come from the chip file; `Simulat
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from collections.abc import Generator
 from typing import Any
 
 import simpy
 
 from ..chip import Chip, load_chip
 from ..engine.errors import CycleLimitError, DeadlockError
+from ._barriers import Barriers
+from ._role_state import Ready, RoleState
 from .copy import Copy
 from .errors import TmemError
 from .geometry import DEFAULT_CHIP
-from .happens import PROXY, Clock, Footprint, Hazard, Hazards, Track, join
+from .happens import PROXY, Clock, Hazards, Track, join
 from .loadstore import LoadStore
 from .mma import MmaShape
-from .program import Barrier, Program, Role, Step
+from .outcome import Simulation, Span
+from .program import Program, Step
 from .timing import copy_cycles, load_store_cycles, mma_cycles, transfer_cycles
 
 __all__ = ["Simulation", "Span", "simulate"]
@@ -37,106 +38,6 @@ _WORK = ("mma", "cp", "shift", "ld", "st", "tma")
 _ROWS = {"mma": "tensor pipe", "cp": "tcgen05.cp", "shift": "tcgen05.shift", "tma": "TMA"}
 _SPANS = 20_000
 _KEPT = 4096
-_PHASES = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Something that took time: a resource at work for an instruction, or a role waiting for a barrier."""
-
-    row: str
-    text: str
-    start: float
-    end: float
-    waiting: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """What a run found: cycles, busy cycles of every resource, waits of every role by cause, hazards.
-
-    `idle` splits the cycles between the first and the last product in which the tensor pipe had nothing to do, by what
-    the issuing role had waited for.
-
-    `steps` counts executed steps, `products` the products among them; `spans` holds the first 20,000 for a timeline.
-    `rests_on` are the paths of the constants that the time depends on.
-    """
-
-    program: str
-    cycles: float
-    busy: dict[str, float]
-    waits: dict[tuple[str, str], float]
-    idle: dict[str, float]
-    ends: dict[str, float]
-    steps: int
-    products: int
-    hazards: tuple[Hazard, ...]
-    spans: tuple[Span, ...]
-    rests_on: tuple[str, ...]
-
-    @property
-    def critical(self) -> str:
-        """The resource that is busy for most of the time."""
-        return max(self.busy, key=lambda name: self.busy[name]) if self.busy else ""
-
-    def share(self, resource: str) -> float:
-        """Part of the time that a resource is busy."""
-        return self.busy.get(resource, 0.0) / self.cycles if self.cycles else 0.0
-
-
-@dataclass(slots=True)
-class _Bar:
-    """State of an mbarrier: completed phases, what the current one still needs, who waits, and what they learn.
-
-    `bytes_due` are expected, `bytes_under_way` are those of copies that have been issued; the last lands at `landing`.
-    `past` holds what the waiters of the latest phases learn.
-    """
-
-    spec: Barrier
-    completed: int
-    pending: int
-    bytes_due: float = 0
-    bytes_under_way: float = 0
-    landing: float = 0
-    clock: Clock = field(default_factory=dict[Track, int])
-    past: deque[Clock] = field(default_factory=lambda: deque[Clock](maxlen=_PHASES))
-    event: simpy.Event | None = None
-
-    def learned(self, turn: int) -> Clock:
-        """What the end of a phase tells, phases counted from the initial ones."""
-        return self.past[max(turn - self.completed, -len(self.past))]
-
-
-@dataclass(slots=True)
-class _State:
-    """State of a role: what it knows, what it may rely on for tcgen05, and its own asynchronous work."""
-
-    role: Role
-    known: Clock = field(default_factory=dict[Track, int])
-    fenced: Clock = field(default_factory=dict[Track, int])
-    told: Clock = field(default_factory=dict[Track, int])
-    issued: Clock = field(default_factory=dict[Track, int])
-    done_at: dict[str, float] = field(default_factory=dict[str, float])
-    waited: dict[str, int] = field(default_factory=dict[str, int])
-    ready: dict[int, _Ready] = field(default_factory=dict[int, "_Ready"])
-    since_commit: int = 0
-    cause: str = ""
-    finished: bool = False
-    at: Step | None = None
-    time: float = 0.0
-
-
-@dataclass(slots=True, eq=False)
-class _Ready:
-    """A step with everything that does not change from one execution to the next."""
-
-    step: Step
-    row: str
-    busy: float
-    latency: float
-    track: Track
-    text: str
-    footprint: Footprint
 
 
 def simulate(
@@ -162,8 +63,8 @@ class _Machine:
         self.program = program
         self.chip = chip
         self.env = simpy.Environment()
-        self.bars = {b.name: _Bar(b, b.initial, b.arrivals) for b in program.barriers}
-        self.states = [_State(role) for role in program.roles]
+        self.bars = Barriers(self.env, program)
+        self.states = [RoleState(role) for role in program.roles]
         self.free: dict[str, float] = {}
         self.busy: dict[str, float] = {}
         self.waits: dict[tuple[str, str], float] = {}
@@ -218,7 +119,7 @@ class _Machine:
             self.rests[path] = None
         return self.figures[path]
 
-    def _role(self, state: _State) -> _Steps:
+    def _role(self, state: RoleState) -> _Steps:
         env = self.env
         issue = self._figure("tcgen05.issue_cycles")
         for step in state.role.steps:
@@ -226,7 +127,7 @@ class _Machine:
             self.steps += step.times
             op = step.op
             if op == "wait":
-                bar, turn = self._bar(step.barrier), state.waited.get(step.barrier, 0)
+                bar, turn = self.bars[step.barrier], state.waited.get(step.barrier, 0)
                 state.waited[step.barrier] = turn + 1
                 if bar.completed <= turn:
                     while bar.completed <= turn:
@@ -252,7 +153,7 @@ class _Machine:
         state.finished = True
         state.done_at["end"] = state.time
 
-    def _prepare(self, state: _State, step: Step) -> _Ready:
+    def _prepare(self, state: RoleState, step: Step) -> Ready:
         """Row, cycles and track of a step, kept for the next time that the same step comes."""
         name = state.role.name
         row = _ROWS.get(step.op) or f"tmem {step.op} window {state.role.warp % 4}"
@@ -260,20 +161,15 @@ class _Machine:
             self.shared.add(row)
         busy, latency = self._price(step, step.item)
         track = (name, _ASYNC.get(step.op, step.barrier or step.op))
-        ready = _Ready(step, row, busy, latency, track, str(step), self.hazards.footprint(name, step, track))
+        ready = Ready(step, row, busy, latency, track, str(step), self.hazards.footprint(name, step, track))
         if len(state.ready) >= _KEPT:
             state.ready.clear()
         state.ready[id(step)] = ready
         return ready
 
-    # barriers
+    # waiting and telling
 
-    def _bar(self, name: str) -> _Bar:
-        if name not in self.bars:
-            raise TmemError(f"program {self.program.name}: no barrier {name!r}; {', '.join(self.bars)}")
-        return self.bars[name]
-
-    def _waited(self, state: _State, step: Step, now: float) -> None:
+    def _waited(self, state: RoleState, step: Step, now: float) -> None:
         """Notes a wait that ended at `now`; one whose phase came before the role did costs nothing."""
         if now > state.time:
             key = (state.role.name, step.barrier)
@@ -282,7 +178,7 @@ class _Machine:
             self._span(state.role.name, str(step), state.time, now, waiting=True)
             state.time = now
 
-    def _tell(self, state: _State) -> Clock:
+    def _tell(self, state: RoleState) -> Clock:
         """What an arrival carries: all that is known, own loads and stores as far as a fence has published them."""
         if not self.check:
             return {}
@@ -293,50 +189,9 @@ class _Machine:
                 clock[track] = state.told.get(track, 0)
         return clock
 
-    def _arrive(self, bar: _Bar, clock: Clock) -> None:
-        """One arrival, now."""
-        self._tell_bar(bar, clock)
-        bar.pending -= 1
-        if bar.pending < 0:
-            raise TmemError(f"barrier {bar.spec.name}: more arrivals than the {bar.spec.arrivals} of a phase")
-        self._settle(bar)
-
-    def _tell_bar(self, bar: _Bar, clock: Clock) -> None:
-        if bar.clock:
-            join(bar.clock, clock)
-        else:
-            bar.clock = clock
-
-    def _settle(self, bar: _Bar) -> None:
-        """Ends the phase when all arrivals are there and all bytes are under way: when the last of them lands."""
-        if bar.pending or bar.bytes_due != bar.bytes_under_way:
-            return
-        if bar.landing > self.env.now:
-            self._at(bar.landing, lambda: self._settle(bar))
-            return
-        bar.past.append(bar.clock)
-        bar.clock = {}
-        bar.completed += 1
-        bar.pending = bar.spec.arrivals
-        bar.bytes_due = bar.bytes_under_way = bar.landing = 0
-        event, bar.event = bar.event, None
-        if event is not None:
-            event.succeed()
-
-    def _later(self, at: float, bar: _Bar, clock: Clock) -> None:
-        """An arrival at a time that may still come."""
-        if at <= self.env.now:
-            self._arrive(bar, clock)
-        else:
-            self._at(at, lambda: self._arrive(bar, clock))
-
-    def _at(self, time: float, action: Callable[[], None]) -> None:
-        event = self.env.timeout(time - self.env.now)
-        event.callbacks.append(lambda _: action())  # pyright: ignore
-
     # asynchronous work
 
-    def _async(self, state: _State, ready: _Ready) -> None:
+    def _async(self, state: RoleState, ready: Ready) -> None:
         step, row, busy, track = ready.step, ready.row, ready.busy, ready.track
         op = step.op
         free = self.free.get(row, -1.0)
@@ -371,11 +226,11 @@ class _Machine:
         if self.check:
             self.hazards.touch(ready.footprint, number, state.known, state.fenced)
         if op == "tma":
-            bar = self._bar(step.barrier)
-            self._tell_bar(bar, state.known | {track: number})
+            bar = self.bars[step.barrier]
+            self.bars.tell(bar, state.known | {track: number})
             bar.bytes_under_way += step.amount
             bar.landing = max(bar.landing, done)
-            self._settle(bar)
+            self.bars.settle(bar)
 
     def _stands_still(self, cause: str, cycles: float) -> None:
         if cycles > 0:
@@ -403,18 +258,18 @@ class _Machine:
     def _rest(self, *paths: str) -> None:
         self.rests |= dict.fromkeys(paths)
 
-    def _commit(self, state: _State, step: Step) -> None:
+    def _commit(self, state: RoleState, step: Step) -> None:
         done = max(state.done_at.get("tc", 0.0), state.time)
         if state.since_commit > 1:
             done += self._figure("tcgen05.latency.burst_overhead")
         state.since_commit = 0
         track = (state.role.name, "tc")
         clock = state.known | {track: state.issued.get(track, 0)}
-        self._later(done, self._bar(step.barrier), clock)
+        self.bars.later(done, self.bars[step.barrier], clock)
 
     # what the role does itself
 
-    def _sync(self, state: _State, step: Step) -> float:
+    def _sync(self, state: RoleState, step: Step) -> float:
         op = step.op
         now = state.time
         if op in ("wait_ld", "wait_st"):
@@ -440,13 +295,13 @@ class _Machine:
             state.known[state.role.name, PROXY] = state.issued.get((state.role.name, "write"), 0)
             return self._figure("tmem.fence_cycles")
         if op == "arrive":
-            self._later(now, self._bar(step.barrier), self._tell(state))
+            self.bars.later(now, self.bars[step.barrier], self._tell(state))
             return 0
         if op == "expect":
             # at once: it cannot end a phase, whose bytes come later
-            bar = self._bar(step.barrier)
+            bar = self.bars[step.barrier]
             bar.bytes_due += step.amount
-            self._arrive(bar, self._tell(state))
+            self.bars.arrive(bar, self._tell(state))
             return 0
         if op in ("write", "read"):
             track = (state.role.name, op)
@@ -464,7 +319,7 @@ class _Machine:
             self._span(state.role.name, str(step), now, now + step.amount)
         return step.amount if op in ("work", "write", "read") else 0
 
-    def _touch(self, state: _State, step: Step, track: Track, number: int) -> None:
+    def _touch(self, state: RoleState, step: Step, track: Track, number: int) -> None:
         if not self.check:
             return
         footprint = self.hazards.footprint(state.role.name, step, track)
