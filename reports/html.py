@@ -41,10 +41,11 @@ def _facts(result: RunResult) -> list[tuple[str, str]]:
 
 
 def _mood(result: RunResult) -> str:
-    """How the verdict is marked: a broken limit, something unknown, excess, or nothing to complain about."""
+    """How the verdict is marked: a broken limit, something unknown, excess or hazards, or nothing."""
     if result.exit_code:
         return "bad" if result.exit_code == 1 else "warn"
-    return "excess" if result.extra.get("totals", {}).get("excess_wavefronts") else "fine"
+    hazards = any(len(table) for table in result.tables if table.name.endswith("hazards"))
+    return "excess" if hazards or result.extra.get("totals", {}).get("excess_wavefronts") else "fine"
 
 
 @lru_cache(maxsize=1)

@@ -56,7 +56,8 @@ def save_figure(figure: Figure, target: Path | Any) -> None:
 
     with rc(), warnings.catch_warnings():
         suffix = target.suffix.lstrip(".") if isinstance(target, Path) else "svg"
-        metadata = {"Date": None} if suffix == "svg" else {"Software": None}
+        nothing = ("Date", "Creator", "Format", "Type") if suffix == "svg" else ("Software",)
+        metadata = dict.fromkeys(nothing)
         # Signs that the font lacks are drawn as boxes in a PNG; SVG keeps them as text. No reader can act on a warning.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(target, format=suffix, metadata=metadata, dpi=150)
