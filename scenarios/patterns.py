@@ -84,8 +84,8 @@ def from_lanes(
 def from_fragment(
     access: AccessSpec, buffer: PlacedBuffer, op: Instruction, count: int, loops: Mapping[str, IntArray]
 ) -> Pattern:
-    fragment = _fragment_layout(access, buffer)
-    tile = tuple(access.tile) if access.tile else tuple(fragment.logical_shape)
+    fragment, whole = fragment_layout(access, buffer)
+    tile = tuple(access.tile) if access.tile else whole
     if len(tile) != len(buffer.shape):
         raise ScenarioError(
             f"the fragment's tile has shape {list(tile)}, the buffer {list(buffer.shape)}; "
@@ -126,8 +126,8 @@ def from_fragment(
     return Pattern(offsets, lanes, width, warp, owner)
 
 
-def _fragment_layout(access: AccessSpec, buffer: PlacedBuffer) -> Layout:
-    """The fragment: TIRx text, or `mma.SHAPE.OPERAND` (mma.m16n8k16.A) for the tensor core's own."""
+def fragment_layout(access: AccessSpec, buffer: PlacedBuffer) -> tuple[Layout, tuple[int, ...]]:
+    """The fragment and its tile's shape: a layout, or `mma.SHAPE.OPERAND` for the tensor core's own."""
     text = str(access.fragment)
     try:
         if text.startswith("mma."):
@@ -136,10 +136,12 @@ def _fragment_layout(access: AccessSpec, buffer: PlacedBuffer) -> Layout:
                 raise ScenarioError(
                     f"'{text}': write mma.SHAPE.OPERAND, such as mma.m16n8k16.A", key="fragment"
                 )
-            from ..layouts import mma_fragment
+            from ..layouts import fragment_shape, mma_fragment
 
-            return mma_fragment(parts[1], parts[2], buffer.dtype)
-        return parse(text)
+            shape = fragment_shape(parts[1], parts[2])
+            return mma_fragment(parts[1], parts[2], buffer.dtype), shape
+        fragment = parse(text)
+        return fragment, tuple(fragment.logical_shape)
     except LayoutError as error:
         raise ScenarioError(
             error.message, key="fragment", caret=caret_lines(error.text, error.position)

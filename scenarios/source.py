@@ -14,7 +14,7 @@ from .errors import Place, ScenarioError
 Loc = tuple[str | int, ...]
 
 _MAX_BYTES = 8 << 20
-_MAX_NODES = 500_000
+_MAX_NODES = 100_000
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
