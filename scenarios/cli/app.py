@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ._errors import one_line_errors
+from ._help import page
 
 # In the order of the help page. A command's function has the name of its module.
 COMMANDS = (
@@ -39,10 +40,10 @@ def build(*names: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    app.callback()(_options)
+    app.callback(help=page(_options))(_options)
     for name in names:
         command: Callable[..., None] = getattr(import_module(f"{__package__}.{name}"), name)
-        app.command(name)(one_line_errors(command))
+        app.command(name, help=page(command))(one_line_errors(command))
     return app
 
 
@@ -61,7 +62,24 @@ def _options(
 ) -> None:
     """What a data layout does on real hardware: bank conflicts, replica traffic and time.
 
-    Exit codes: 0, 1 when a limit of a scenario is exceeded, 2 for bad input, 3 when the answer is unknown.
+    \b
+    bankbench run transpose-pitch-32         a ready scenario, answer first
+    bankbench run my-tile.yaml --out report  your own, with a page to pass on
+    bankbench count 0,128,256 --op lds.32    one access, one line
+    bankbench fix my-tile.yaml               the padding or swizzle that helps
+    bankbench replay trace.csv               recorded accesses, worst first
+    bankbench compare my-tile.yaml ncu.csv   modelled beside measured
+    bankbench check kernels/                 the gate for CI
+
+    Every command prints help with --help, and JSON with --json where it prints numbers. Errors are one line with the
+    place on standard error.
+
+    \b
+    Exit codes
+      0  the answer holds
+      1  a limit of a scenario (expect:) is exceeded
+      2  bad input; what could be read is answered all the same
+      3  the answer is unknown: nothing that is known gives it
     """
 
 

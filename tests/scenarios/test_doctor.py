@@ -8,19 +8,34 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bankbench.scenarios.health as health
 import pytest
+from bankbench.scenarios import health
 from bankbench.scenarios.cli.app import COMMANDS, build
 from bankbench.sim import chip_names
 from typer.testing import CliRunner
 
-HEAVY = ("pandas", "pyarrow", "matplotlib", "pydantic", "typer", "rich", "simpy", "jinja2", "scipy", "IPython")
+HEAVY = (
+    "pandas",
+    "pyarrow",
+    "matplotlib",
+    "pydantic",
+    "typer",
+    "rich",
+    "simpy",
+    "jinja2",
+    "scipy",
+    "IPython",
+)
 
 
 def fresh(code: str, **environment: str) -> str:
     """The output of a fresh interpreter."""
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
     )
     return found.stdout.strip()
 
@@ -80,6 +95,30 @@ def test_help_pages_are_complete(command: str) -> None:
         assert getattr(parameter, "help", None), f"{command}: {parameter.name} has no help"
 
 
+def test_help_flows_to_the_width_of_the_terminal() -> None:
+    from bankbench.scenarios.cli._help import page
+
+    def command() -> None:
+        """One line.
+
+        A paragraph that the source
+        breaks.
+
+        \b
+        bankbench run a
+        bankbench run b
+        """
+
+    assert (
+        page(command)
+        == "One line.\n\nA paragraph that the source breaks.\n\n\b\nbankbench run a\nbankbench run b"
+    )
+    answer = CliRunner().invoke(build(*COMMANDS), ["--help"], env={"COLUMNS": "80", "TERM": "dumb"})
+    for line in ("bankbench replay trace.csv               recorded accesses, worst first", "Exit codes"):
+        assert line in answer.stdout
+    assert all(name in answer.stdout for name in COMMANDS)
+
+
 def test_version() -> None:
     answer = CliRunner().invoke(build(*COMMANDS), ["--version"])
     assert answer.exit_code == 0
@@ -98,7 +137,7 @@ def test_shell_completion(words: str, count: int, wanted: set[str]) -> None:
     code = "from bankbench.scenarios.cli import main; import sys; sys.argv = ['bankbench']; main()"
     found = fresh(code, _BANKBENCH_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(count))
     assert wanted <= set(found.split())
-    assert all(word.startswith(words.split()[-1]) for word in found.split())
+    assert all(word.startswith(words.rsplit(maxsplit=1)[-1]) for word in found.split())
 
 
 def test_counting_imports_nothing_heavy() -> None:
@@ -126,9 +165,7 @@ def test_functions_stay_where_modules_have_their_names() -> None:
 
 
 def test_public_names_exist() -> None:
-    import bankbench.layouts as layouts
-    import bankbench.scenarios as scenarios
-    import bankbench.sim as sim
+    from bankbench import layouts, scenarios, sim
 
     for room in (layouts, sim, scenarios):
         for name in room.__all__:
