@@ -330,6 +330,10 @@ def _row_swizzle(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
             vec, per_phase, phases = (
                 _integer(encoding[name], name) for name in ("vec", "perPhase", "maxPhase")
             )
+            if min(vec, per_phase, phases) < 1:
+                raise LayoutError(
+                    f"swizzled_shared: vec {vec}, perPhase {per_phase}, maxPhase {phases}; all are at least 1"
+                )
             for vector in builder.bases["offset"][start:]:
                 vector[minor] = vec * (vector[dim] // per_phase % phases) % shape[minor]
     return LinearLayout.from_bases({**builder.bases, "block": []}, shape)

@@ -126,6 +126,13 @@ def test_nesting_without_end(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize("numbers", ["vec=8, perPhase=0, maxPhase=8", "vec=8, perPhase=1, maxPhase=0"])
+def test_swizzles_without_phases(numbers: str) -> None:
+    layout = parse(f"swizzled_shared({numbers}, order=[1,0], shape=[64,64])")
+    with pytest.raises(LayoutError, match="all are at least 1"):
+        layout.evaluate(0, 0)
+
+
 def test_expressions_warn_nobody(recwarn: pytest.WarningsRecorder) -> None:
     evaluate_vector("[1if lane else 2]", {"lane": np.arange(4)})
     assert not recwarn.list
