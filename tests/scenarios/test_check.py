@@ -201,6 +201,8 @@ def test_the_pre_commit_hook_runs_what_it_says(folder: Path) -> None:
     program, *words = hook["entry"].split()
     assert program == "bankbench"
     assert hook["language"] == "python"
-    answer = CliRunner().invoke(build("check", "run"), [*words, str(folder / "good.yaml"), str(folder / "sub/bad.yml")])
+    answer = CliRunner().invoke(
+        build("check", "run"), [*words, str(folder / "good.yaml"), str(folder / "sub/bad.yml")]
+    )
     assert answer.exit_code == 1
     assert len(answer.stdout.splitlines()) == 1
