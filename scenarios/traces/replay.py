@@ -20,6 +20,9 @@ from .tally import Place, Tally
 _MOST_EXPLAINED = 5
 _MOST_TOLD = 10
 _MOST_OTHERS = 40
+# Opcodes that touch shared memory by other ways than the load and store path, which is what is counted here.
+_ELSEWHERE = ("LDGSTS", "UTMALDG", "UTMASTG", "UBLKCP", "HGMMA", "UTCHMMA", "SYNCS", "STAS", "REDAS")
+_NO_MASKS = "mem_trace writes no masks: lanes with address 0 beside generic ones count as inactive, all others as active"
 
 
 def replay(
@@ -62,7 +65,11 @@ def _result(
         chip_title=chip.title,
         status=weakest(sorted(tally.statuses)),
         headline=_headline(rows, tally, places, chip),
-        reasons=(*_meetings_said(rows, places, chip), *(f"not used: {line}" for line in problems)),
+        reasons=(
+            *_meetings_said(rows, places, chip),
+            *_elsewhere(tally),
+            *(f"not used: {line}" for line in problems),
+        ),
         tables=tuple(
             table
             for table in (
@@ -72,7 +79,7 @@ def _result(
             )
             if len(table)
         ),
-        assumptions=tuple(tally.assumptions),
+        assumptions=(*tally.assumptions, *((_NO_MASKS,) if kind == "nvbit" and rows else ())),
         unknowns=unknowns,
         command=shlex.join(command),
         versions={name: version(name) for name in ("bankbench", "numpy")},
@@ -105,6 +112,15 @@ def _headline(rows: Sequence[Place], tally: Tally, places: Places, chip: Chip) -
         worst = rows[0]
         text += f"; worst: {_where(worst, places)} with {worst.excess:,} ({worst.ways}-way)"
     return f"{text} on {chip.name}"
+
+
+def _elsewhere(tally: Tally) -> list[str]:
+    found = [f"{tally.others[name]:,} {name}" for name in _ELSEWHERE if tally.others[name]]
+    if not found:
+        return []
+    return [
+        f"{', '.join(found)} touch shared memory by other ways than loads and stores; they are not counted here"
+    ]
 
 
 def _where(row: Place, places: Places) -> str:

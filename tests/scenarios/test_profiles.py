@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -76,6 +79,50 @@ def test_the_catalogue_predicts_every_load_and_store_counter(path: Path, run) ->
     kernels = {row["kernel"].replace("(int)", "").replace("(bool)", "") for row in rows}
     if "details" not in path.name:  # its rules speak of kernels with conflicts only
         assert kernels == set(TRANSPOSES)
+
+
+def transpose_scenario(launch) -> dict:
+    """The accesses of `transpose<PITCH, XOR>` of transpose.cu for one launch of 32 x 8 threads."""
+    pitch, swizzled = map(
+        int,
+        re.search(
+            r"transpose<(\d+), ?(\d+)>", launch.kernel.replace("(int)", "").replace("(bool)", "")
+        ).groups(),
+    )
+    blocks = prod(map(int, re.findall(r"\d+", launch.grid))) if launch.grid else 1024
+    j, row = {"j": [0, 8, 16, 24]}, "(warp + j)"
+    common = {"buffer": "tile", "for": j, "warps": 8, "repeat": blocks}
+    store = f"[{row}, lane ^ {row}]" if swizzled else f"[{row}, lane]"
+    load = f"[lane, {row} ^ lane]" if swizzled else f"[lane, {row}]"
+    return {
+        "name": "transpose",
+        "buffers": {"tile": {"dtype": "f32", "shape": [32, 32], "pad": pitch - 32}},
+        "accesses": [{**common, "op": "store", "lanes": store}, {**common, "op": "load", "lanes": load}],
+    }
+
+
+def test_further_exports_of_the_same_kinds(find_data, row_report) -> None:
+    """Whatever exports there are besides: read whole, and every transposes' counters predicted exactly."""
+    from bankbench.scenarios import run as run_mapping
+
+    for path in [*REAL, *(path for path in find_data("*.csv*") if path not in REAL)]:
+        try:
+            profile = read_profile(path)
+        except ScenarioError as error:
+            if "no header of an export" in str(error):
+                row_report.skip()
+                continue
+            raise
+        row_report.check(bool(profile.launches), path.name, "no launches")
+        row_report.check(not profile.problems, path.name, profile.problems[:1])
+        for launch in profile.launches:
+            if not launch.matches("transpose<"):
+                continue
+            one = replace(profile, launches=(launch,))
+            result = compare_profile(run_mapping(transpose_scenario(launch)), one)
+            for row in result.tables[0].rows() if result.tables else ():
+                if row["operation"] in ("load", "store"):
+                    row_report.check(row["left_over"] == 0, f"{path.name} {launch.key}", row)
 
 
 def test_the_rest_of_a_total_is_not_ascribed(run) -> None:

@@ -234,6 +234,19 @@ def test_kernel_lists_and_raw_traces(tmp_path: Path, accesses, truth) -> None:
     check(replay(raw), truth)
 
 
+def test_what_is_not_counted_is_said(tmp_path: Path) -> None:
+    lines = [
+        "0010 ffffffff 1 R4 LDS 1 R2 4 1 0x0 4 0",
+        "0020 ffffffff 0 LDGSTS.E.BYPASS.128 2 R1 R2 16 1 0x0 16 0",
+    ]
+    path = tmp_path / "kernel-1.traceg"
+    path.write_text(HEADER + "\nwarp = 0\ninsts = 2\n" + "\n".join(lines) + "\n#END_TB\n")
+    assert "1 LDGSTS touch shared memory by other ways" in " ".join(replay(path).reasons)
+    text = tmp_path / "t.txt"
+    text.write_text("MEMTRACE: CTX 0x0 - grid_launch_id 0 - CTA 0,0,0 - warp 0 - LDS - " + "0x0 " * 32 + "\n")
+    assert "writes no masks" in " ".join(replay(text).assumptions)
+
+
 def test_generic_loads_count_inside_the_window_only(tmp_path: Path) -> None:
     inside = traceg_line(0x10, "LD.E.64", 8, 0xFFFFFFFF, [64 * lane for lane in range(32)], 1)
     outside = traceg_line(
