@@ -105,8 +105,8 @@ def sweep(
         count = len(done)
         if progress:
             progress(count, plan.batches)
-        for number, table in evaluated(plan, todo, workers, scheduler):
-            store.write(number, table)
+        for number, part in evaluated(plan, todo, workers, scheduler):
+            store.write(number, part)
             count += 1
             if progress:
                 progress(count, plan.batches)

@@ -1,7 +1,7 @@
 """The folder of a sweep: every finished batch is a file of its own, moved into place whole and flushed to the disk.
 
     sweep.json       what is being swept; a changed scenario is compared against it
-    parts/           part-000000.parquet, ...: finished batches, until the whole table is there
+    parts/           part-000000.csv and .parquet, ...: finished batches, until the whole table is there
     points.parquet, points.csv    the whole table, once the last batch is there
 
 A killed sweep leaves whole parts and perhaps a temporary file; `--resume` does the batches that are missing.
@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,26 +103,26 @@ class Store:
         """Whether the whole table is there."""
         return (self.folder / "points.parquet").exists()
 
-    def write(self, batch: int, table: pa.Table) -> None:
-        """Makes a finished batch durable."""
-        self._replace(self._parts / f"part-{batch:06d}.parquet", parquet_bytes(table))
+    def write(self, batch: int, part: Part) -> None:
+        """Makes a finished batch durable; it counts as done with its second file."""
+        self._replace(self._parts / f"part-{batch:06d}.csv", part.csv)
+        self._replace(self._parts / f"part-{batch:06d}.parquet", part.parquet)
 
     def finish(self, batches: int) -> pa.Table:
-        """Joins all batches in their order into `points.parquet` and `points.csv`; returns the table."""
+        """Joins all batches in their order into `points.csv` and `points.parquet`; returns the table."""
         import pyarrow as pa
         import pyarrow.parquet as pq
-        from pyarrow import csv
 
         whole = self.folder / "points.parquet"
         if not self.complete():
-            names = [self._parts / f"part-{number:06d}.parquet" for number in range(batches)]
-            table = pa.concat_tables([pq.read_table(path) for path in names], promote_options="permissive")
-            table = table.combine_chunks()
-            sink = pa.BufferOutputStream()
-            csv.write_csv(table, sink)
-            self._replace(self.folder / "points.csv", sink.getvalue().to_pybytes())
-            self._replace(whole, parquet_bytes(table))
-        for path in self._parts.glob("part-*.parquet"):
+            stems = [self._parts / f"part-{number:06d}" for number in range(batches)]
+            tables = [pq.read_table(stem.with_suffix(".parquet")) for stem in stems]
+            table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+            head = ",".join(f'"{name}"' for name in table.column_names) + "\n"
+            pieces = (stem.with_suffix(".csv").read_bytes() for stem in stems)
+            self._replace(self.folder / "points.csv", b"".join([head.encode(), *pieces]))
+            self._replace(whole, _parquet(table))
+        for path in self._parts.glob("part-*"):
             path.unlink()  # the whole table is on the disk
         return pq.read_table(whole)
 
@@ -172,8 +173,25 @@ def _writing(path: Path) -> Iterator[None]:
         ) from None
 
 
-def parquet_bytes(table: pa.Table) -> bytes:
-    """A table as the bytes of a Parquet file; equal tables give equal bytes."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A batch as it lies on the disk: the bytes of a Parquet file, and lines of CSV without a heading."""
+
+    parquet: bytes
+    csv: bytes
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Part:
+        """The bytes of a table; equal tables give equal bytes."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        sink = pa.BufferOutputStream()
+        csv.write_csv(table, sink, csv.WriteOptions(include_header=False))
+        return cls(_parquet(table), sink.getvalue().to_pybytes())
+
+
+def _parquet(table: pa.Table) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ScenarioError
 from .evaluate import Session
 from .plan import Plan
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .store import Part
 
 _AHEAD = 3  # batches that wait for each worker, so that none idles and few are lost
 _RETRIES = 3
@@ -22,27 +20,27 @@ _CONNECT = "10s"
 _session: tuple[bytes, Session] | None = None
 
 
-def evaluate_batch(plan: bytes, number: int) -> pa.Table:
-    """One batch of a pickled plan; the process keeps what it learnt for the next batch of the same plan."""
+def evaluate_batch(plan: bytes, number: int) -> Part:
+    """One batch of a pickled plan, ready for the disk; the process keeps what it learnt for the next one."""
     global _session  # noqa: PLW0603
     if _session is None or _session[0] != plan:
         _session = plan, Session(pickle.loads(plan))
-    return _session[1].batch(number)
+    return Part.of(_session[1].batch(number))
 
 
 def evaluated(
     plan: Plan, todo: Iterable[int], workers: int = 1, scheduler: str | None = None
-) -> Iterator[tuple[int, pa.Table]]:
+) -> Iterator[tuple[int, Part]]:
     """(number, results) of the batches in `todo`, in the order in which they are finished."""
     if scheduler is not None:
         return _on_cluster(plan, list(todo), scheduler)
     if workers > 1:
         return _on_processes(plan, list(todo), workers)
     session = Session(plan)
-    return ((number, session.batch(number)) for number in todo)
+    return ((number, Part.of(session.batch(number))) for number in todo)
 
 
-def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[int, pa.Table]]:
+def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[int, Part]]:
     """Batches on processes of this machine; those of a process that dies are done again by new ones."""
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
@@ -76,7 +74,7 @@ def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[i
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _on_cluster(plan: Plan, todo: list[int], scheduler: str) -> Iterator[tuple[int, pa.Table]]:
+def _on_cluster(plan: Plan, todo: list[int], scheduler: str) -> Iterator[tuple[int, Part]]:
     """Batches on a Dask cluster; the scheduler does the batches of a lost worker again."""
     try:
         from distributed import Client, as_completed
