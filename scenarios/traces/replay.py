@@ -22,7 +22,9 @@ _MOST_TOLD = 10
 _MOST_OTHERS = 40
 # Opcodes that touch shared memory by other ways than the load and store path, which is what is counted here.
 _ELSEWHERE = ("LDGSTS", "UTMALDG", "UTMASTG", "UBLKCP", "HGMMA", "UTCHMMA", "SYNCS", "STAS", "REDAS")
-_NO_MASKS = "mem_trace writes no masks: lanes with address 0 beside generic ones count as inactive, all others as active"
+_NO_MASKS = (
+    "mem_trace writes no masks: lanes with address 0 beside generic ones are inactive, all others active"
+)
 
 
 def replay(
