@@ -49,6 +49,7 @@ _OTHER = _CONTROL | _UNIFORM
 _AGENT = frozenset(
     {
         "HGMMA",
+        "LDC",
         "WARPGROUP",
         "UTMALDG",
         "UTMASTG",

@@ -1,0 +1,230 @@
+"""A Hopper SM beside its warps: the agent that puts the shared path, the tensor core and the copy engines in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..chip import Chip
+from ..engine.agent import Agent, Hook
+from ..engine.errors import EngineError
+from ..engine.issue import Issue
+from ..engine.partition import Partition
+from ..engine.port import Port
+from ..engine.returns import Returns
+from ..engine.slots import Slots
+from ..engine.state import Access, Warp
+from ..program import Instruction
+from .bulk import BulkGroups
+from .constants import async_of
+from .copies import BulkCopy, CopyUnit
+from .fetch import Fetch
+from .hazards import Event, Hazards
+from .hooks import hook_of
+from .mbarrier import Clock, Mbarrier, NamedBarrier, PhaseWait
+from .path import SharedPath
+from .ports import TensorPort
+from .tensor import IssueHook, Tensor, Wgmma
+from .traffic import Places
+
+if TYPE_CHECKING:
+    from ..engine.machine import Machine
+
+__all__ = ["HopperSm"]
+
+_WARPS = 4
+
+
+class HopperSm(Agent):
+    """wgmma, copies and barriers of one SM, as an agent of `simulate`.
+
+    `barriers` are the mbarriers of the block with their arrival counts, `regions` the pieces of dynamic shared memory
+    (name -> first byte, bytes) that copies fill and store from. Give a fresh one to every simulation; afterwards
+    `path`, `tensor`, `copies` and `hazards` hold what happened. Raises ChipError for a chip without the constants.
+    """
+
+    machine: Machine
+    path: SharedPath
+    fetch: Fetch
+    tensor: Tensor
+    copies: CopyUnit
+    groups: BulkGroups
+
+    def __init__(
+        self,
+        chip: Chip,
+        barriers: Mapping[str, int] | None = None,
+        regions: Mapping[str, tuple[int, int]] | None = None,
+    ) -> None:
+        self.chip = chip
+        self.own = async_of(chip)
+        self.barriers = {name: Mbarrier(name, count) for name, count in (barriers or {}).items()}
+        self.named: dict[str, NamedBarrier] = {}
+        self.hazards = Hazards()
+        self.clocks: dict[int, Clock] = {}
+        self.hand_off = round(chip.number("async.mbarrier.hand_off"))
+        self.watched: dict[int, tuple[str, ...]] = {}
+        self.rounds: dict[tuple[int, str], int] = {}
+        """Round of a named barrier in which a warp arrived last."""
+        self.cluster_free = 0.0
+        """When the way to the other CTA takes the next copy."""
+        self._turns: dict[tuple[int, str], int] = {}
+        self._reads: dict[int, list[tuple[list[Event], int]]] = {}
+        for name, (begin, size) in (regions or {}).items():
+            self.hazards.region(name, begin, begin + size, filled=False)
+
+    def attach(self, machine: Machine) -> None:
+        """Put the shared path in the place of the lanes, and ports that the tensor core can hold up."""
+        self.machine = machine
+        env, timing = machine.env, machine.timing
+        warpgroups = self._warpgroups(machine)
+        self.fetch = Fetch(self.own, len(warpgroups))
+        places = Places(self.own)
+        places.learn(machine.warps, machine.program.groups)
+        ports: list[Port] = [
+            TensorPort(env, timing, number, self._held) for number in range(timing.partitions)
+        ]
+        machine.ports = ports
+        machine.partitions = [Partition(port.number, port) for port in ports]
+        machine.slots = Slots(env, timing, machine.ports)
+        machine.returns = Returns(timing, machine.partitions)
+        machine.issue = Issue(env, timing, machine.partitions)
+        self.path = SharedPath(env, timing, machine.ports, self.own, self.fetch, places)
+        machine.lanes = self.path
+        self.tensor = Tensor(self, self.own, self.fetch, warpgroups)
+        self.copies = CopyUnit(self.path, self.own, self.chip)
+        self.groups = BulkGroups(self)
+        self._declare(machine)
+        if self.hazards.regions:
+            self.watched = {
+                key: touched
+                for key, place in places.known.items()
+                if (
+                    touched := tuple(
+                        region.name
+                        for region in self.hazards.regions.values()
+                        if place.begin < region.end and region.begin < place.end and place.half >= 0
+                    )
+                )
+            }
+            if self.watched:
+                self.path.watch = self.touched
+
+    def hook(self, item: Instruction) -> Hook | None:
+        """What the instructions of wgmma, copies and barriers do."""
+        return hook_of(self, item)
+
+    def waits_for(self) -> str | None:
+        """What is left to do when nothing can happen any more."""
+        parts = [text for text in (self.tensor.unfinished(),) if text]
+        parts += [
+            barrier.missing() for barrier in self.barriers.values() if barrier.waiting or barrier.bytes > 0
+        ]
+        return "; ".join(parts) or None
+
+    def state(self, now: int) -> tuple[object, ...] | None:
+        """What the future of the agents depends on."""
+        return (
+            self.path.state(now),
+            self.tensor.state(now),
+            self.copies.state(now),
+            self.groups.state(now),
+            tuple(barrier.state(now) for barrier in self.barriers.values()),
+            tuple(barrier.state(now) for barrier in self.named.values()),
+            tuple(turn & 1 for _, turn in sorted(self._turns.items())),
+            max(self.cluster_free - now, 0.0),
+        )
+
+    def clock(self, warp: Warp) -> Clock:
+        """What a warp knows to have happened."""
+        return self.clocks.setdefault(warp.id, {})
+
+    # -- wgmma
+
+    def issue_wgmma(self, warp: Warp, detail: Wgmma, now: int) -> None:
+        """A warp has issued an HGMMA."""
+        if detail.reads:
+            events = [self.hazards.read(name, warp.id, self.clock(warp), now) for name in detail.reads]
+            self._reads.setdefault(warp.id, []).append((events, self.tensor.open_group(warp)))
+        self.tensor.issue(warp, detail, now)
+
+    def waited_wgmma(self, warp: Warp, pending: int, now: int) -> None:
+        """A warp has passed the wait for its groups: it knows that their operands were read."""
+        own = self._reads.get(warp.id)
+        if not own:
+            return
+        done = self.tensor.open_group(warp) - pending
+        clock = self.clock(warp)
+        left: list[tuple[list[Event], int]] = []
+        for events, group in own:
+            if group < done:
+                for event in events:
+                    event.done = min(event.done, now)
+                    self.hazards.finished(clock, event)
+            else:
+                left.append((events, group))
+        self._reads[warp.id] = left
+
+    # -- ordinary accesses to regions
+
+    def touched(self, access: Access, now: int) -> None:
+        """The path serves an access to a region that copies use."""
+        warp = access.warp
+        clock = self.clock(warp)
+        for name in self.watched.get(id(access.op), ()):
+            if access.op.store:
+                self.hazards.written(name, warp.id, clock, now)
+            else:
+                self.hazards.finished(clock, self.hazards.read(name, warp.id, clock, now, done=now))
+
+    # -- barriers
+
+    def turn(self, warp: Warp, wait: PhaseWait) -> int:
+        """How often the warp has passed waits of this ring (of this barrier when it has none)."""
+        return self._turns.get((warp.id, wait.ring or wait.barrier), 0)
+
+    def turned(self, warp: Warp, wait: PhaseWait) -> None:
+        """The warp has passed a wait."""
+        key = (warp.id, wait.ring or wait.barrier)
+        self._turns[key] = self._turns.get(key, 0) + 1
+
+    def wake_waiting(self, barrier: Mbarrier | NamedBarrier) -> None:
+        """Look again at the warps that wait at a barrier."""
+        waiting = list(barrier.waiting.values())
+        barrier.waiting.clear()
+        for warp in waiting:
+            self.machine.recheck(warp)
+
+    def mbarrier(self, name: str, place: str) -> Mbarrier:
+        """The mbarrier of a name. Raises EngineError that names the instruction."""
+        known = self.barriers.get(name)
+        if known is None:
+            raise EngineError(f"{place}: no mbarrier {name!r} (known: {', '.join(self.barriers) or 'none'})")
+        return known
+
+    def _held(self, begin: int, end: int) -> int:
+        return self.path.held(begin, end)
+
+    def _declare(self, machine: Machine) -> None:
+        """Which regions are filled by copies of the program at all."""
+        for _, _, _, item in machine.program.places():
+            detail = item.detail
+            if isinstance(detail, BulkCopy) and detail.region:
+                self.hazards.region(
+                    detail.region, detail.at, detail.at + detail.bytes, filled=not detail.store
+                )
+
+    def _warpgroups(self, machine: Machine) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for warp in machine.warps:
+            if any(isinstance(op.hook, IssueHook) for op in warp.ops()):
+                found.setdefault(warp.id // _WARPS, len(found))
+        for number in found:
+            members = [warp for warp in machine.warps if warp.id // _WARPS == number]
+            issuing = [warp for warp in members if any(isinstance(op.hook, IssueHook) for op in warp.ops())]
+            if len(issuing) != _WARPS:
+                first = number * _WARPS
+                raise EngineError(
+                    f"wgmma is issued by a whole warpgroup: warps {first} to {first + _WARPS - 1} all need it"
+                )
+        return found
