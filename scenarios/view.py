@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..layouts import Layout, LayoutError, dtype_bits, parse
+from ..layouts import Layout, LayoutError, dtype_bits, fragment_shape, mma_fragment, parse
 from ..sim.chip import Chip, ChipError, load_chip
-from .buffers import place_buffers
 from .errors import Place, ScenarioError, caret_lines
 from .explanation import is_scenario
 from .fragments import THREADS
@@ -24,6 +23,7 @@ from .run import choose_chip
 from .specs import AccessSpec, BufferSpec
 from .view_accesses import access_results, usual_accesses
 from .view_layout import bare, describe
+from .view_sections import ViewBuffer, scenario_buffers
 
 DTYPES = ("f32", "f16", "e4m3", "e2m1")
 SWIZZLES = ("none", "32B", "64B", "128B")
@@ -32,15 +32,6 @@ _MOST_ELEMENTS = 1 << 20
 _REGISTERS = ("m", "register")
 _THREAD_AXES = {**THREADS, "lane": 1, "warp": 32}
 _ACROSS = (*_REGISTERS, "TCol")
-
-
-@dataclass(frozen=True, slots=True)
-class ViewBuffer:
-    """One layout of the page: what it is called, its buffer, and the swizzle that it has as it is written."""
-
-    name: str
-    spec: BufferSpec
-    base: int = 0
 
 
 def view_description(
@@ -67,16 +58,15 @@ def view_description(
     if is_scenario(target):
         loaded = load(target)
         machine = choose_chip(loaded, chip, ())
+        buffers = scenario_buffers(loaded, machine)
+        if not buffers:
+            raise ScenarioError("places no layout that could be drawn", place=loaded.place())
         specs = {name: item.spec() for name, item in loaded.scenario.buffers.items()}
-        if not specs:
-            raise ScenarioError("has no buffers to draw", place=loaded.place())
-        placed = place_buffers(specs, machine)
-        buffers = [ViewBuffer(name, spec, placed[name].base) for name, spec in specs.items()]
         accesses = [(item.spec(), specs) for item in loaded.scenario.accesses]
         title, folder = loaded.scenario.title or loaded.scenario.name, loaded.folder
     else:
         machine = load_chip(chip or "h200")
-        spec = BufferSpec(dtype, shape, target, swizzle)
+        spec = _bare_spec(target, dtype, shape, swizzle)
         buffers = [ViewBuffer("tile", spec)]
         accesses, title, folder = [], target, Path()
         layout = _parsed(spec)
@@ -95,6 +85,14 @@ def view_description(
             _access(item, specs, machine, folder) for item, specs in accesses if item.buffer in specs
         ],
     }
+
+
+def _bare_spec(target: str, dtype: str, shape: tuple[int, ...] | None, swizzle: str) -> BufferSpec:
+    """A layout by its text, or the fragment of a tensor-core instruction by name (mma.m16n8k16.C)."""
+    words = target.split(".")
+    if words[0] != "mma" or len(words) != 3:
+        return BufferSpec(dtype, shape, target, swizzle)
+    return BufferSpec(dtype, fragment_shape(words[1], words[2]), str(mma_fragment(words[1], words[2], dtype)))
 
 
 def _parsed(spec: BufferSpec) -> Layout:
@@ -161,7 +159,7 @@ def _buffer(item: ViewBuffer, memories: dict[str, dict[str, Any]], wanted: str |
     return {
         "name": item.name,
         "base": item.base,
-        "memory": _wanted(wanted, choices, memories),
+        "memory": _wanted(wanted or item.memory, choices),
         "memories": choices,
         "dtype": item.spec.dtype,
         "swizzle": own,
@@ -234,7 +232,7 @@ def _choices(axes: Sequence[str], notation: str, memories: dict[str, dict[str, A
     return [*found, key]
 
 
-def _wanted(wanted: str | None, choices: list[str], memories: Mapping[str, Mapping[str, Any]]) -> str:
+def _wanted(wanted: str | None, choices: list[str]) -> str:
     if wanted is None:
         return choices[0]
     found = [key for key in choices if key == wanted or key.split(" ")[0] == wanted]

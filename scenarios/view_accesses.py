@@ -13,8 +13,8 @@ from ..layouts import Layout, LayoutError, dtype_bits
 from ..sim.chip import Chip, ChipError
 from ..sim.memory import AccessError, parse_op
 from ..sim.memory.witness import Witness, explain
-from .accesses import CountedAccess, count_access
 from .buffers import place_buffers
+from .counted import CountedAccess, count_access
 from .errors import ScenarioError
 from .lower import lower
 from .specs import AccessSpec, BufferSpec

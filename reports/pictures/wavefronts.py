@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from ...sim.results import Picture
 from .style import BLUE, INK, VERMILION, new_figure, rc, shorten
@@ -45,7 +45,7 @@ def wavefronts(picture: Picture) -> Figure:
         axes.set_xlim(0, span * 1.34)
         axes.set_xlabel("wavefronts")
         axes.set_title(title, loc="left")
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 2.5, 5, 10]))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         figure.legend(loc="outside lower right", ncols=2, frameon=False)
         return figure
