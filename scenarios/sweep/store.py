@@ -80,7 +80,11 @@ class Store:
                 for stray in self._parts.glob(".*.tmp"):
                     stray.unlink()
             return int(old["batch"])
-        strange = [p.name for p in self.folder.iterdir() if p.name != ".lock"] if not path.exists() else []
+        # A sweep that was killed before its first word leaves these; anything else is not ours.
+        started = {".lock", "parts", f".{MANIFEST}.tmp"}
+        strange = (
+            [p.name for p in self.folder.iterdir() if p.name not in started] if not path.exists() else []
+        )
         if strange:
             raise SweepError(f"{self.folder}: holds {min(strange)}, which is no sweep's; name a new folder")
         with _writing(self.folder):
@@ -137,10 +141,9 @@ class Store:
         """Removes what an earlier sweep left, its mark last, so that a killed clearing is still a sweep's folder."""
         for name in ("points.parquet", "points.csv"):
             (self.folder / name).unlink(missing_ok=True)
-        for path in self._parts.glob("*") if self._parts.exists() else ():
-            path.unlink()
-        for path in self._parts.glob(".*.tmp") if self._parts.exists() else ():
-            path.unlink()
+        for pattern in ("part-*", ".part-*.tmp"):
+            for path in self._parts.glob(pattern):
+                path.unlink()
         (self.folder / MANIFEST).unlink(missing_ok=True)
 
     def _replace(self, path: Path, data: bytes) -> None:

@@ -150,6 +150,15 @@ def test_a_folder_of_something_else_is_left_alone(scenario: Path, tmp_path: Path
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
 
+def test_a_sweep_killed_before_its_first_word_can_be_started_again(
+    scenario: Path, undisturbed: tuple[bytes, bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "out" / "parts").mkdir(parents=True)
+    (tmp_path / "out" / ".lock").touch()
+    (tmp_path / "out" / ".sweep.json.tmp").write_text('{"batch": 4')
+    assert tables(run(small(scenario), tmp_path / "out", resume=True)) == undisturbed
+
+
 def test_two_sweeps_cannot_write_into_one_folder(scenario: Path, tmp_path: Path) -> None:
     store = store_module.Store(tmp_path / "out")
     with store.locked(), pytest.raises(SweepError, match="another sweep is writing here"):
