@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..sim.memory import parse_op
 from ..sim.results import Column, Table
-
-if TYPE_CHECKING:
-    from .accesses import CountedAccess
+from .counted import CountedAccess
 
 IntArray = NDArray[np.int64]
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..sim.chip import Chip
 from ..sim.results import Picture
-
-if TYPE_CHECKING:
-    from .accesses import CountedAccess
+from .counted import CountedAccess
 
 _MOST_MAPS = 12
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..sim.chip import Chip
 from ..sim.memory import parse_op
 from ..sim.results import Column, Table
 from .access_instructions import instruction_table, words_by_bank
 from .buffers import PlacedBuffer
-
-if TYPE_CHECKING:
-    from .accesses import CountedAccess
+from .counted import CountedAccess
 
 _WAVEFRONTS = Column("wavefronts", "", "passes through shared memory, as the hardware counter shows them")
 _IDEAL = Column(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..layouts import LayoutError
 from ..sim.chip import Chip
-from .accesses import CountedAccess, count_access
+from .counted import CountedAccess, count_access
 from .errors import ScenarioError
 from .question import Question
 

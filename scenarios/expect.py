@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..sim.chip import Chip
+from .counted import CountedAccess
 
 if TYPE_CHECKING:
-    from .accesses import CountedAccess
     from .model import Expect
     from .model_access import AccessExpect
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..sim.chip import Chip
-from .accesses import CountedAccess, count_access, lower_all
+from .accesses import lower_all
+from .counted import CountedAccess, count_access
 from .errors import ScenarioError
 from .load import catalogue, load
 from .run import choose_chip

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..sim.chip import Chip
 from ..sim.memory import parse_op
+from .counted import CountedAccess
 
 if TYPE_CHECKING:
-    from .accesses import CountedAccess
     from .ask import Answer
 
 _MOST_REASONS = 5

@@ -58,7 +58,7 @@ def explain(
             item, machine = explain_scenario(target, access, instruction, chip)
     if item is None or machine is None:
         from ...sim.chip import load_chip
-        from ..accesses import count_access
+        from ..counted import count_access
         from ..question import Question
 
         machine = load_chip(chip or "h200")

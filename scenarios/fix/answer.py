@@ -14,7 +14,8 @@ import yaml
 
 from ...sim.chip import Chip
 from ...sim.results import Column, RunResult, Table
-from ..accesses import CountedAccess, count_access, lower_all
+from ..accesses import lower_all
+from ..counted import CountedAccess, count_access
 from ..errors import ScenarioError
 from ..load import LoadedScenario, load, validate
 from ..part import unique, weakest

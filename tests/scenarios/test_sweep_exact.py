@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bankbench.scenarios.accesses import count_access, lower_all
+from bankbench.scenarios.accesses import lower_all
+from bankbench.scenarios.counted import count_access
 from bankbench.scenarios.errors import ScenarioError
 from bankbench.scenarios.load import loads, validate
 from bankbench.scenarios.run import choose_chip
