@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ._errors import UNKNOWN
+
+if TYPE_CHECKING:
+    from ...layouts import Conversion
 
 
 def convert(
@@ -62,14 +66,11 @@ def convert(
         raise typer.Exit(UNKNOWN)
 
 
-def _print_json(notation: str, text: str, found: dict[str, object]) -> None:
+def _print_json(notation: str, text: str, found: Mapping[str, Conversion]) -> None:
     import json
-
-    from ...layouts import Conversion
 
     answers: dict[str, object] = {}
     for name, answer in found.items():
-        assert isinstance(answer, Conversion)
         answers[name] = {
             "text": answer.text,
             "impossible": answer.reason,
@@ -79,14 +80,11 @@ def _print_json(notation: str, text: str, found: dict[str, object]) -> None:
     print(json.dumps({"notation": notation, "text": text, "conversions": answers}))
 
 
-def _print_lines(found: dict[str, object], single: bool) -> None:
+def _print_lines(found: Mapping[str, Conversion], single: bool) -> None:
     import sys
-
-    from ...layouts import Conversion
 
     warned: set[str] = set()
     for name, answer in found.items():
-        assert isinstance(answer, Conversion)
         line = answer.text if answer.text is not None else f"impossible: {answer.reason}"
         print(line if single else f"{name:7}{line}")
         for warning in answer.warnings:
