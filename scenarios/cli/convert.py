@@ -38,7 +38,7 @@ def convert(
     bankbench convert "S[(8,64):(64,1)]" --to cute --swizzle 128B --dtype f16
     bankbench convert "zN(64, 64, f16)" --to tirx
     """
-    from ...layouts import NOTATIONS, Conversion, LayoutError, parse, with_swizzle
+    from ...layouts import NOTATIONS, LayoutError, parse, with_swizzle
     from ...layouts import convert as convert_layout
     from ...layouts.dtype import dtype_bits
 
