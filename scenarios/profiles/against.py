@@ -70,6 +70,7 @@ def compare_profile(
             notes.append(f"{len(launches)} launches match {part!r}; each is compared by itself")
         for launch in launches:
             lines += _lines(launch, accesses, numbered=len(launches) > 1)
+    notes += _other_chip(run, read)
     missing = _missing(lines, parts)
     return _result(run, read, lines, [*notes, *missing], command)
 
@@ -145,6 +146,25 @@ def _operation(instruction: str) -> str:
     if head in ("lds", "ldmatrix"):
         return "load"
     return "store" if head in ("sts", "stmatrix") else "atomic"
+
+
+def _other_chip(run: RunResult, profile: Profile) -> list[str]:
+    """A note when the launches ran on another architecture than the run assumes."""
+    from ...sim.chip import ChipError, load_chip
+
+    capabilities = {launch.device for launch in profile.launches if launch.device}
+    try:
+        arch = load_chip(run.chip).arch
+    except ChipError:  # a chip file that is no longer there
+        return []
+    others = sorted(
+        cc for cc in capabilities if arch.startswith("sm_") and arch != f"sm_{cc.replace('.', '')}"
+    )
+    if not others:
+        return []
+    return [
+        f"measured on compute capability {', '.join(others)}, modelled for {run.chip} ({arch}); --chip names another"
+    ]
 
 
 def _missing(lines: Sequence[Line], parts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:

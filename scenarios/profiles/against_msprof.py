@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...sim.results import Column, RunResult, Table
+from ..sentences import plural
 from .values import Profile
 
 
@@ -45,7 +46,7 @@ def msprof_result(run: RunResult, profile: Profile, command: str) -> RunResult:
     )
     problems = [f"{profile.file}:{problem.line}: {problem.message}" for problem in profile.problems]
     conflicts = next((row for row in rows if row["metric"].endswith("vec_total_cflt_ratio")), None)
-    head = f"{len(profile.launches)} cores in {profile.page}"
+    head = f"{plural(len(profile.launches), 'core')} in {profile.page}"
     if conflicts is not None:
         head += (
             f"; vector instructions wait for conflicts in {conflicts['mean']:.2%} of their cycles on average"

@@ -207,6 +207,15 @@ def test_msprof_ratios_stand_beside_a_run() -> None:
     assert (row["cores"], row["least"], row["most"]) == (2, 0.0625, 0.1875)
 
 
+def test_another_architecture_is_told(run) -> None:
+    path = DATA / "profiles" / "transpose_raw_metrics.csv.gz"
+    assert not any("compute capability" in line for line in compare_profile(run, path).reasons)
+    other = run_scenario("transposes-profiled", chip="a100")
+    assert any(
+        "compute capability 9.0, modelled for a100 (sm_80)" in x for x in compare_profile(other, path).reasons
+    )
+
+
 def test_several_kernels_need_a_name() -> None:
     plain = run_scenario("transpose-pitch-33")
     path = DATA / "profiles" / "transpose_raw_metrics.csv.gz"
