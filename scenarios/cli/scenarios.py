@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+_WIDTH = 100
+
 
 def scenarios(
     json: Annotated[bool, typer.Option("--json", help="One JSON list instead of a table.")] = False,
@@ -26,5 +28,7 @@ def scenarios(
         print(text.dumps([{"name": item.name, "title": item.title, "chip": item.chip} for item in loaded]))
         return
     width = max(len(item.name) for item in loaded)
+    chip = max(len(item.chip) for item in loaded)
     for item in loaded:
-        print(f"{item.name:<{width}}  {item.chip:<6} {item.title}")
+        line = f"{item.name:<{width}}  {item.chip:<{chip}}  {item.title}"
+        print(line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…")
