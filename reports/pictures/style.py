@@ -67,7 +67,7 @@ def new_figure(width: float, height: float) -> Figure:
 def shorten(text: object, most: int) -> str:
     """A text in one line of at most `most` characters, with an ellipsis where it was longer.
 
-    >>> shorten("load  columns\nof the tile", 12)
+    >>> shorten("load  columns of the tile", 12)
     'load column…'
     """
     line = " ".join(str(text).split())
