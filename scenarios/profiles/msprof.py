@@ -7,7 +7,7 @@ core and `aiv_...` for the vector cores, times in us, bandwidths in GB/s, ratios
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .ncu_common import reading
 from .numbers import Locale
@@ -33,7 +33,7 @@ def is_header(cells: Sequence[str]) -> bool:
     return len(names) > 1 and any(re.match(r"ai[cv]_(time|total_cycles)", name) for name in names)
 
 
-def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
+def read(found: Iterable[Row | Problem], file: str, locale: Locale) -> Profile:
     """One `Launch` a core (block_id, sub_block_id), with its metrics; `page` names the table."""
     launches: list[Launch] = []
     problems: list[Problem] = []

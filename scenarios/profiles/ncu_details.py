@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .ncu_common import has_launch_columns, launch_of, reading
@@ -16,7 +16,7 @@ def is_header(cells: Sequence[str]) -> bool:
     return has_launch_columns(cells) and "Metric Name" in cells and "Metric Value" in cells
 
 
-def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
+def read(found: Iterable[Row | Problem], file: str, locale: Locale) -> Profile:
     """Launches in the order in which they first appear; metrics of one name keep the first value."""
     launches: dict[tuple[str, str], Launch] = {}
     metrics: dict[tuple[str, str], dict[str, Reading]] = {}

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from .ncu_common import LAUNCH_COLUMNS, has_launch_columns, launch_of, reading
 from .numbers import Locale
 from .rows import Row
-from .values import Launch, Problem, Profile
+from .values import Launch, Problem, Profile, Reading
+
+_MOST_POOL = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns(Mapping[str, Reading]):
+    """The metrics of one row; a cell becomes a `Reading` when it is asked for, since a launch has thousands."""
+
+    index: Mapping[str, int]
+    cells: Sequence[str]
+    units: Sequence[str]
+    locale: Locale
+
+    def __getitem__(self, name: str) -> Reading:
+        if name in LAUNCH_COLUMNS:
+            raise KeyError(name)
+        at = self.index[name]
+        return reading(self.cells[at], self.units[at] if self.units else "", self.locale)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.index if name not in LAUNCH_COLUMNS)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def is_header(cells: Sequence[str]) -> bool:
@@ -16,12 +40,14 @@ def is_header(cells: Sequence[str]) -> bool:
     return has_launch_columns(cells) and "Metric Name" not in cells
 
 
-def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
+def read(found: Iterable[Row | Problem], file: str, locale: Locale) -> Profile:
     """Launches of the records from the header on; a second header (exports joined into one file) starts anew."""
     launches: list[Launch] = []
     problems: list[Problem] = []
     names: list[str] = []
     units: list[str] = []
+    index: dict[str, int] = {}
+    pool: dict[str, str] = {}
     for row in found:
         if isinstance(row, Problem):
             problems.append(row)
@@ -30,6 +56,7 @@ def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
             continue
         if is_header(row.cells):
             names, units = [cell.strip() for cell in row.cells], []
+            index = {name: at for at, name in enumerate(names)}
             continue
         if len(row.cells) != len(names):
             problems.append(_short(row, len(names)))
@@ -41,12 +68,12 @@ def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
         if not key.isdigit():
             problems.append(Problem(row.line, f"ID {key[:20]!r} is no number; the row is left out"))
             continue
-        given = dict(zip(names, row.cells, strict=True))
-        metrics = {
-            name: reading(cell, unit, locale)
-            for name, cell, unit in zip(names, row.cells, units or [""] * len(names), strict=True)
-            if name not in LAUNCH_COLUMNS
-        }
+        cells = [
+            pool.setdefault(cell, cell) if len(cell) < 12 and len(pool) < _MOST_POOL else cell
+            for cell in row.cells
+        ]
+        given = {name: cells[index[name]] for name in index if name in LAUNCH_COLUMNS}
+        metrics = Columns(index, cells, units, locale)
         launches.append(replace(launch_of(given), metrics=metrics))
     return Profile(file, "Nsight Compute", "raw", tuple(launches), tuple(problems))
 

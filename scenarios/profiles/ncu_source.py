@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .ncu_common import reading
 from .numbers import Locale
@@ -32,7 +32,7 @@ def _heads_table(cells: Sequence[str]) -> bool:
     return "Address" in cells and "Source" in cells and "Instructions Executed" in cells
 
 
-def read(found: Sequence[Row | Problem], file: str, locale: Locale) -> Profile:
+def read(found: Iterable[Row | Problem], file: str, locale: Locale) -> Profile:
     """One launch a table; a table that repeats the one before it cell by cell is that table printed twice."""
     launches: list[Launch] = []
     problems: list[Problem] = []

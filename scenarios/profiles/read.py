@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..errors import Place, ScenarioError
 from . import msprof, ncu_details, ncu_raw, ncu_source
@@ -14,6 +15,7 @@ from .text import MOST_BYTES, read_text
 from .values import Problem, Profile
 
 _READERS = (ncu_details, ncu_source, ncu_raw, msprof)
+_MOST_ROWS_FOR_LOCALE = 2000
 
 
 def read_profile(path: str | Path, most_bytes: int = MOST_BYTES) -> Profile:
@@ -30,15 +32,13 @@ def read_profile(path: str | Path, most_bytes: int = MOST_BYTES) -> Profile:
 def parse_profile(text: str, file: str = "<text>", note: str = "") -> Profile:
     """`read_profile` of a text that is already there."""
     delimiter = delimiter_of(text)
-    found = list(records(text, delimiter))
-    for reader in _READERS:
-        start = next(
-            (i for i, row in enumerate(found) if isinstance(row, Row) and reader.is_header(row.cells)), None
-        )
-        if start is None:
+    for row in records(text, delimiter):
+        reader = None if isinstance(row, Problem) else _reader(row.cells)
+        if reader is None:
             continue
-        locale = locale_of(_cells(found[start:]), "," if delimiter == ";" else ".")
-        profile = reader.read(found[start:], file, locale)
+        start = row.line
+        locale = locale_of(_cells(records(text, delimiter, start)), "," if delimiter == ";" else ".")
+        profile = reader.read(records(text, delimiter, start), file, locale)
         notes = profile.notes
         if note:
             notes = (*notes, f"{note}; what came before it was read")
@@ -54,10 +54,17 @@ def parse_profile(text: str, file: str = "<text>", note: str = "") -> Profile:
     )
 
 
-def _cells(found: list[Row | Problem]) -> Iterator[str]:
-    """The cells that may be numbers; versions and addresses of hosts speak for no locale."""
+def _reader(cells: Sequence[str]) -> Any:
+    """The module that reads the table which this record heads, None when it heads none."""
+    return next((reader for reader in _READERS if reader.is_header(cells)), None)
+
+
+def _cells(found: Iterable[Row | Problem]) -> Iterator[str]:
+    """The cells that may be numbers, of the first rows; versions and addresses of hosts speak for no locale."""
     left_out: set[int] = set()
-    for row in found:
+    for number, row in enumerate(found):
+        if number > _MOST_ROWS_FOR_LOCALE:
+            return
         if isinstance(row, Row):
             if LAUNCH_COLUMNS.intersection(row.cells):
                 left_out = {i for i, cell in enumerate(row.cells) if cell.strip() in LAUNCH_COLUMNS}

@@ -23,13 +23,13 @@ class Row:
     chatter: bool = False
 
 
-def records(text: str, delimiter: str = ",") -> Iterator[Row | Problem]:
+def records(text: str, delimiter: str = ",", first: int = 1) -> Iterator[Row | Problem]:
     """The records in order; a quote that never closes is a `Problem` of its line, reading goes on with the next line.
 
-    Banner lines of the profiler (`==PROF== ...`) and empty lines are left out.
+    `first` is the line to begin with. Banner lines of the profiler (`==PROF== ...`) and empty lines are left out.
     """
     lines = text.split("\n")
-    at = 0
+    at = first - 1
     while at < len(lines):
         line = lines[at].rstrip("\r")
         number, at = at + 1, at + 1
