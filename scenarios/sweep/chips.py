@@ -13,7 +13,6 @@ from ...sim.chip import Chip, ChipError, load_chip
 from ...sim.memory import AccessError
 from ...sim.memory.rules import rule_for
 from ..part import STATUSES
-from ..run import _parse_overrides as parse_overrides
 from .combine import combined
 from .plan import Plan, Points
 
@@ -59,8 +58,13 @@ class Chips:
         local = Path(plan.file).parent / name
         constants = dict(plan.data.get("overrides") or {})
         constants |= {path[1]: value for path, value in values.items() if path[0] == "overrides"}
+        given: dict[str, Any] = {}
+        if plan.overrides:
+            from ..run import _parse_overrides  # with the whole scenario model, which counting needs not
+
+            given = _parse_overrides(plan.overrides)
         try:
             chip = load_chip(local if name.endswith((".yaml", ".yml")) and local.exists() else name)
-            return Variant(chip.override(constants).override(parse_overrides(plan.overrides)))
+            return Variant(chip.override(constants).override(given))
         except ChipError as error:
             return Variant(None, str(error))

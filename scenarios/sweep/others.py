@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ScenarioError
-from ..load import LoadedScenario, validate
 from ..part import STATUSES, Part
-from ..sections import SECTIONS
-from ..source import Source
 from .chips import Variant
 from .counting import Totals
 from .errors import Errors
 from .fields import replaced
 from .plan import COUNTED, Plan, Points
 from .values import used_names
+
+if TYPE_CHECKING:
+    from ..load import LoadedScenario
+    from ..sections import Section
 
 _MOST_ROWS = 64
 
@@ -30,7 +32,14 @@ class Others:
         named = [name for name, _ in plan.goals]
         named += [name for text in plan.where for name in used_names(text) if name not in plan.aliases]
         self.wanted = [name for name in dict.fromkeys(named) if name not in COUNTED]
-        self.sections = [s for s in SECTIONS if s.field != "accesses" and plan.data.get(s.field)]
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """The sections of the scenario besides its accesses."""
+        # Not at the top: the whole scenario model comes with it, and sweeps that only count start without.
+        from ..sections import SECTIONS
+
+        return [s for s in SECTIONS if s.field != "accesses" and self._plan.data.get(s.field)]
 
     def totals(
         self, points: Points, variants: list[Variant], chip_at: NDArray[np.int64], totals: Totals
@@ -88,6 +97,9 @@ class Others:
 
     def scenario(self, points: Points, point: int) -> LoadedScenario:
         """The scenario of one point, validated. Raises `ScenarioError`."""
+        from ..load import validate
+        from ..source import Source
+
         data: Any = replaced(self._plan.data, points.at(point))
         return validate(Source(self._plan.file, "", data))
 

@@ -10,15 +10,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Place, ScenarioError
-from ..load import LoadedScenario
 from .fields import Path, parse_path
 from .values import Texts, aliases, check_expression, column_names, condition, derive, used_names
+
+if TYPE_CHECKING:
+    from ..load import LoadedScenario
 
 IntArray = NDArray[np.int64]
 
