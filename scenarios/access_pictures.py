@@ -19,8 +19,9 @@ def access_pictures(counted: Sequence[CountedAccess], chip: Chip) -> tuple[Pictu
     known = [item for item in counted if item.known]
     if not known:
         return ()
-    worst_first = sorted(known, key=lambda item: -item.total("excess_wavefronts"))[:_MOST_MAPS]
-    maps = [bank_map_picture(item, chip) for item in known if item in worst_first]
+    by_excess = sorted(range(len(known)), key=lambda i: -known[i].total("excess_wavefronts"))
+    worst = set(by_excess[:_MOST_MAPS])
+    maps = [bank_map_picture(item, chip) for i, item in enumerate(known) if i in worst]
     return (_bars(known), *maps)
 
 

@@ -32,3 +32,10 @@ def test_a_wrong_expectation_is_found() -> None:
     result = run_scenario(loads(text, "t.yaml"))
     assert result.exit_code == 1
     assert result.violations == ("t.yaml:19: load columns: wavefronts 1,024, expected 1,023",)
+
+
+def test_accesses_may_share_a_name() -> None:
+    from bankbench.scenarios.load import loads
+
+    text = load("transpose-pitch-32").source.text.replace("name: load columns", "name: store rows")
+    assert run_scenario(loads(text)).exit_code == 0
