@@ -15,7 +15,7 @@ from .pictures import pictures_of, svg_text
 from .text import head, heading, is_numeric, show
 
 _MAX_ROWS = 500
-_OPEN_ROWS = 40  # longer tables stand closed behind the pictures
+_OPEN_ROWS = 24  # longer tables stand closed behind the pictures
 
 
 def render_html(result: RunResult, svgs: Sequence[str] | None = None) -> str:
