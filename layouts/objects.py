@@ -87,13 +87,19 @@ def _integer(value: object, what: str) -> int:
         if isinstance(value, bool):
             break
         try:
-            return index(cast("Any", value))
+            return _bounded(index(cast("Any", value)), what)
         except TypeError:
             inner = _get(value, "value")
             if inner is None:
                 break
             value = inner
     raise LayoutError(f"{what}: {_named(value)} is no integer; layouts of symbols need their numbers first")
+
+
+def _bounded(number: int, what: str) -> int:
+    if abs(number) >= 10**18:
+        raise LayoutError(f"{what}: {number} does not fit 64 bits")
+    return number
 
 
 def _nested(value: object, what: str, leaf: Callable[[object, str], Any], depth: int = 0) -> Any:

@@ -16,6 +16,7 @@ from .values import Problem, Profile
 
 _READERS = (ncu_details, ncu_source, ncu_raw, msprof)
 _MOST_ROWS_FOR_LOCALE = 2000
+_MOST_ROWS = 250_000
 
 
 def read_profile(path: str | Path, most_bytes: int = MOST_BYTES) -> Profile:
@@ -38,7 +39,7 @@ def parse_profile(text: str, file: str = "<text>", note: str = "") -> Profile:
             continue
         start = row.line
         locale = locale_of(_cells(records(text, delimiter, start)), "," if delimiter == ";" else ".")
-        profile = reader.read(records(text, delimiter, start), file, locale)
+        profile = reader.read(_bounded(records(text, delimiter, start), file), file, locale)
         notes = profile.notes
         if note:
             notes = (*notes, f"{note}; what came before it was read")
@@ -57,6 +58,16 @@ def parse_profile(text: str, file: str = "<text>", note: str = "") -> Profile:
 def _reader(cells: Sequence[str]) -> Any:
     """The module that reads the table which this record heads, None when it heads none."""
     return next((reader for reader in _READERS if reader.is_header(cells)), None)
+
+
+def _bounded(found: Iterable[Row | Problem], file: str) -> Iterator[Row | Problem]:
+    """The records, as long as they are few enough to be kept. Raises `ScenarioError` with the line."""
+    for number, row in enumerate(found):
+        if number >= _MOST_ROWS:
+            raise ScenarioError(
+                f"more than {_MOST_ROWS:,} rows; split the export", place=Place(file, row.line)
+            )
+        yield row
 
 
 def _cells(found: Iterable[Row | Problem]) -> Iterator[str]:

@@ -156,6 +156,7 @@ class Raises:
         (Thing(shape=((2, 4), 8), stride=(1, 2)), "does not nest"),
         ({"thread": [[1, 0]]}, "inputs are register"),
         ({}, "bases of nothing"),
+        (Thing(shape=(2, 4), stride=(10**30, 1)), "does not fit 64 bits"),
         (Thing(per_element=3, swizzle_len=3, atom_len=3), "needs its tile_layout"),
         (Thing(shard=[Thing(extent=4, stride=1, axis=Thing())], replica=[], offset={}), "has no name"),
     ],

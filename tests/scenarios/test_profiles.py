@@ -249,6 +249,14 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
         read_profile(path, most_bytes=4 << 20)
 
 
+def test_a_file_of_too_many_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankbench.scenarios.profiles.read._MOST_ROWS", 10)
+    head = "ID,Kernel Name,smsp__inst_executed_op_shared_ld.sum\n"
+    assert len(parse_profile(head + "0,a,1\n" * 9).launches) == 9
+    with pytest.raises(ScenarioError, match="f.csv:11: more than 10 rows"):
+        parse_profile(head + "0,a,1\n" * 10, "f.csv")
+
+
 @pytest.mark.parametrize(
     ("text", "decimal", "value"),
     [
