@@ -11,6 +11,19 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from ._strict import Strict
+from .hopper_model import (
+    ArriveStep,
+    AwaitStep,
+    ClusterCopyStep,
+    CpAsyncStep,
+    Mbarriers,
+    PendingStep,
+    StoreWaitStep,
+    SyncStep,
+    TmaLoadStep,
+    TmaStoreStep,
+    WgmmaStep,
+)
 from .model_access import Access
 
 Registers = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", description="a name for registers of the warp")]
@@ -24,7 +37,9 @@ class _AccessStep(Access):
     def _no_counts(self) -> _AccessStep:
         for name in ("warps", "repeat", "kernel", "expect"):
             if name in self.model_fields_set:
-                raise ValueError(f"{name} is not for a step: the group has the warps, loop: repeats, expect: limits")
+                raise ValueError(
+                    f"{name} is not for a step: the group has the warps, loop: repeats, expect: limits"
+                )
         return self
 
 
@@ -92,24 +107,50 @@ class Step(Strict):
     barrier: bool | None = Field(default=None, description="true: all warps of the block meet")
     wait: Registers | None = Field(default=None, description="until these registers have been filled")
     loop: LoopStep | None = None
+    wgmma: WgmmaStep | None = None
+    wait_wgmma: PendingStep | None = None
+    tma_load: TmaLoadStep | None = None
+    tma_store: TmaStoreStep | None = None
+    commit_stores: bool | None = Field(default=None, description="true: the TMA stores so far are a group")
+    wait_stores: StoreWaitStep | None = None
+    arrive: ArriveStep | None = None
+    await_: AwaitStep | None = Field(default=None, alias="await")
+    cp_async: CpAsyncStep | None = None
+    commit_copies: bool | None = Field(default=None, description="true: the cp.async so far are a group")
+    wait_copies: PendingStep | None = None
+    sync: SyncStep | None = None
+    cluster_copy: ClusterCopyStep | None = None
+    elect: bool | None = Field(
+        default=None, description="beside a step of an engine: only the first warp of the group executes it"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _plain_word(cls, data: Any) -> Any:
-        return {"barrier": True} if data == "barrier" else data
+        return {data: True} if data in ("barrier", "commit_stores", "commit_copies") else data
 
     @model_validator(mode="after")
     def _one_kind(self) -> Step:
-        kinds = [name for name in type(self).model_fields if getattr(self, name) not in (None, False)]
+        kinds = self._kinds()
         if len(kinds) != 1:
-            known = ", ".join(field.alias or name for name, field in type(self).model_fields.items())
+            fields = type(self).model_fields.items()
+            known = ", ".join(field.alias or name for name, field in fields if name != "elect")
             raise ValueError(f"a step has exactly one key, one of: {known}")
         return self
 
     @property
     def kind(self) -> str:
         """The key that is given, without a trailing underscore."""
-        return next(n.rstrip("_") for n in type(self).model_fields if getattr(self, n) not in (None, False))
+        return self._kinds()[0].rstrip("_")
+
+    @property
+    def value(self) -> Any:
+        """What stands under the key that is given."""
+        return getattr(self, self._kinds()[0])
+
+    def _kinds(self) -> list[str]:
+        names = (name for name in type(self).model_fields if name != "elect")
+        return [name for name in names if getattr(self, name) not in (None, False)]
 
 
 class WarpGroup(Strict):
@@ -125,6 +166,9 @@ class ProgramSection(Strict):
     """One thread block on one SM. Warps are numbered group by group; warp w runs on partition w mod 4."""
 
     groups: list[WarpGroup] = Field(min_length=1)
+    mbarriers: dict[str, Mbarriers] = Field(
+        default_factory=dict, description="rings of mbarriers by name, with the arrivals of a phase"
+    )
     limit: int = Field(default=50_000_000, ge=1, description="cycles after which the simulation gives up")
     fast: bool = Field(default=False, description="extrapolate loops from their steady state (same cycles)")
 

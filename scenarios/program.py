@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..sim.chip import Chip
+from ..sim.chip import Chip, ChipError
 from ..sim.engine import (
     Simulation,
+    Track,
     instruction_table,
     latency_table,
     perfetto_trace,
@@ -23,9 +24,11 @@ from .buffers import place_buffers
 from .errors import ScenarioError
 from .expect import check_totals
 from .part import Part
+from .hopper_report import advice, busy_tables, engine_tracks, hazard_lines
 from .program_lower import LoweredProgram, lower_program
 
 if TYPE_CHECKING:
+    from ..sim.hopper import HopperSm
     from .load import LoadedScenario
 
 _MOST_RECORDED = 200_000
@@ -50,18 +53,28 @@ def evaluate_program(loaded: LoadedScenario, chip: Chip) -> Part:
         return Part(headline="time unknown", status="unknown", unknowns=(reason,))
     lowered = lower_section(loaded, chip)
     small = lowered.program.instructions <= _MOST_RECORDED
-    run = _simulated(loaded, lowered, chip, timeline=small and not section.fast)
+    run, sm = _simulated(loaded, lowered, chip, timeline=small and not section.fast)
+    broken: list[str] = []
+    reasons = list(_reasons(run))
+    tables = list(_tables(run, chip))
+    if sm is not None and lowered.engines is not None:
+        broken = hazard_lines(sm)
+        reasons += advice(run, sm, lowered.engines)
+        tables[1:1] = busy_tables(run, sm)
     totals = {"cycles": float(run.cycles)}
     return Part(
         headline=f"{run.cycles:,} cycles ({run.instructions:,} instructions of {lowered.program.warps} warps)",
         status=run.status,
-        reasons=_reasons(run),
-        tables=_tables(run, chip),
-        pictures=_pictures(run, chip),
+        reasons=tuple(reasons),
+        tables=tuple(tables),
+        pictures=_pictures(run, sm, chip),
         assumptions=(*run.assumptions, *lowered.assumptions),
-        violations=tuple(check_totals(totals, loaded.scenario.expect, str(loaded.place("expect")))),
+        violations=(
+            *broken,
+            *check_totals(totals, loaded.scenario.expect, str(loaded.place("expect"))),
+        ),
         totals=totals,
-        extra={"terminal": ["program", "ports", "stalls"]},
+        extra={"terminal": ["program", "engines", "engine_waits", "ports", "stalls"]},
     )
 
 
@@ -70,8 +83,13 @@ def trace_of(loaded: LoadedScenario, chip: Chip) -> dict[str, Any]:
     if loaded.scenario.program is None:
         raise ScenarioError("a timeline needs a section program:", place=loaded.place())
     lowered = lower_section(loaded, chip)
-    run = _simulated(loaded, lowered, chip, timeline=True)
-    return perfetto_trace(tracks_of(run, timing_of(chip)))
+    run, sm = _simulated(loaded, lowered, chip, timeline=True)
+    return perfetto_trace(_tracks(run, sm, chip))
+
+
+def _tracks(run: Simulation, sm: HopperSm | None, chip: Chip) -> list[Track]:
+    """Warps and ports, and the engines where there are any."""
+    return [*tracks_of(run, timing_of(chip)), *(engine_tracks(sm) if sm is not None else [])]
 
 
 def lower_section(loaded: LoadedScenario, chip: Chip) -> LoweredProgram:
@@ -95,20 +113,25 @@ def _path(key: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in key.split(".") if part]
 
 
-def _simulated(loaded: LoadedScenario, lowered: LoweredProgram, chip: Chip, *, timeline: bool) -> Simulation:
+def _simulated(
+    loaded: LoadedScenario, lowered: LoweredProgram, chip: Chip, *, timeline: bool
+) -> tuple[Simulation, HopperSm | None]:
     section = loaded.scenario.program
     assert section is not None
     try:
-        return simulate(
+        sm = lowered.engines.agent(chip) if lowered.engines is not None else None
+        run = simulate(
             lowered.program,
             chip,
             starts=lowered.starts,
             limit=section.limit,
             fast=section.fast and not timeline,
             timeline=timeline,
+            agents=[sm] if sm is not None else [],
         )
-    except EngineError as error:
+    except (EngineError, ChipError) as error:
         raise ScenarioError(str(error), place=loaded.place("program"), key="program") from error
+    return run, sm
 
 
 def _reasons(run: Simulation) -> tuple[str, ...]:
@@ -137,10 +160,10 @@ def _tables(run: Simulation, chip: Chip) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _pictures(run: Simulation, chip: Chip) -> tuple[Picture, ...]:
+def _pictures(run: Simulation, sm: HopperSm | None, chip: Chip) -> tuple[Picture, ...]:
     if run.timeline is None:
         return ()
-    tracks = tracks_of(run, timing_of(chip))
+    tracks = _tracks(run, sm, chip)
     shown = min(run.cycles, _PICTURE_CYCLES)
     data = {
         "end": shown,

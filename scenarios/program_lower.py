@@ -16,6 +16,7 @@ from ..sim.engine import timing_of
 from ..sim.program import Group, Instruction, Pattern, Program, ProgramError, Segment, kind_of, scheduled
 from .buffers import PlacedBuffer
 from .errors import ScenarioError
+from .hopper_lower import ENGINE_STEPS, Engines, lower_engine_step, named
 from .lower import lower
 from .lowered import LoweredAccess
 from .model_program import AluStep, LoopStep, MmaStep, ProgramSection, Step, StoreStep, WarpGroup
@@ -42,6 +43,8 @@ class LoweredProgram:
     program: Program
     starts: tuple[int, ...]
     assumptions: tuple[str, ...]
+    engines: Engines | None = None
+    """What wgmma, copies and barriers of the program need; None when it has none."""
 
 
 @dataclass
@@ -59,6 +62,11 @@ class Lowering:
     names: dict[str, int] = field(default_factory=dict)
     looping: bool = False
     notes: dict[str, None] = field(default_factory=dict)
+    engines: Engines = field(default_factory=lambda: Engines({}, {}))
+
+    def add_engine(self, instruction: Instruction, *, elect: bool) -> None:
+        """Append an instruction of an engine, for all warps of the group or for its first alone."""
+        self.add(Item(instruction, only=0 if elect else None))
 
     def add(self, item: Item) -> None:
         """Append to the open segment."""
@@ -75,6 +83,8 @@ class Item:
 
     instruction: Instruction
     patterns: tuple[Pattern | None, ...] = ()
+    only: int | None = None
+    """The one warp of the group that executes it; None: all of them."""
 
 
 def lower_program(
@@ -84,11 +94,16 @@ def lower_program(
     groups: list[Group] = []
     owners: list[int] = []
     notes: dict[str, None] = {}
+    engines = Engines(section.mbarriers, buffers)
+    lowerings: list[Lowering] = []
     for number, group in enumerate(section.groups):
         where = f"groups.{number}"
-        lowering = Lowering(group, buffers, folder)
+        lowering = Lowering(group, buffers, folder, engines=engines)
+        lowerings.append(lowering)
         _steps(lowering, group.steps, f"{where}.steps")
         notes |= lowering.notes
+    for number, lowering in enumerate(lowerings):
+        where = f"groups.{number}"
         for machine in _machine_groups(lowering, where, chip):
             groups.append(machine)
             owners += [number] * machine.warps
@@ -98,7 +113,8 @@ def lower_program(
         timing.start_group * owner + timing.start_round * ((last - warp) // timing.partitions)
         for warp, owner in enumerate(owners)
     )
-    return LoweredProgram(Program(name, tuple(groups)), starts, (*ASSUMPTIONS, *notes))
+    found = Program(name, tuple(groups))
+    return LoweredProgram(found, starts, (*ASSUMPTIONS, *notes), engines if engines.used else None)
 
 
 def _steps(lowering: Lowering, steps: list[Step], where: str) -> None:
@@ -211,6 +227,7 @@ LOWER: dict[str, Callable[[Lowering, Step, str], None]] = {
     "barrier": _barrier,
     "wait": _wait,
     "loop": _loop,
+    **dict.fromkeys(ENGINE_STEPS, lower_engine_step),
 }
 """How each kind of step is lowered: `function(lowering, step, key)`. Other kinds of step add themselves here."""
 
@@ -247,7 +264,7 @@ def _machine_groups(lowering: Lowering, where: str, chip: Chip) -> list[Group]:
         patterns: dict[str, Pattern] = {}
         slots: dict[Pattern, str] = {}
         segments = tuple(
-            Segment(name, tuple(_of_warp(items, warp, patterns, slots, fragments)), trips)
+            Segment(name, tuple(_of_warp(items, warp, patterns, slots, fragments, lowering.engines)), trips)
             for name, trips, items in lowering.segments
         )
         group = Group(1, segments, patterns, lowering.group.name)
@@ -271,11 +288,16 @@ def _of_warp(
     patterns: dict[str, Pattern],
     slots: dict[Pattern, str],
     fragments: Mapping[str, tuple[str, ...]],
+    engines: Engines,
 ) -> list[Instruction]:
     code: list[Instruction] = []
     for item in items:
+        if item.only not in (None, warp):
+            continue
         sources = tuple(name for source in item.instruction.src for name in fragments.get(source, (source,)))
         instruction = replace(item.instruction, src=sources)
+        if item.instruction.detail is not None:
+            instruction = replace(instruction, detail=named(item.instruction.detail, engines))
         if item.patterns:
             pattern = item.patterns[warp]
             if pattern is None:

@@ -25,6 +25,14 @@ def validate(
         list[Path] | None,
         typer.Option("--accesses", metavar="FILE", help="Measured accesses (format of h200_smem.jsonl.gz)."),
     ] = None,
+    engines: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--async",
+            metavar="FILE",
+            help="Measured wgmma, copies, barriers (format of h200_async.jsonl.gz).",
+        ),
+    ] = None,
     chip: Annotated[
         str | None,
         typer.Option(
@@ -42,14 +50,19 @@ def validate(
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="No colours, 100 columns.")] = False,
 ) -> None:
-    """Compare the models with measurements that come with bankbench, or with your own."""
+    """Compare the models with measurements that come with bankbench, or with your own.
+
+    The set `sweep` takes many minutes and runs only when it is named.
+    """
     from ..validate import compare, json_rows, validation_result
 
     files = [("programs", path) for path in programs or []] + [("accesses", path) for path in accesses or []]
+    files += [(kind, path) for path in engines or [] for kind in ("async", "contention")]
     compared = compare(chip=chip, sets=sets or [], files=files)
     command = ["bankbench", "validate", *(sets or [])]
     for name, path in files:
-        command += [f"--{name}", str(path)]
+        if name != "contention":
+            command += [f"--{name}", str(path)]
     command += ["--chip", chip] if chip else []
     result = validation_result(compared, command)
     if out is not None:

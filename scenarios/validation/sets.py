@@ -33,6 +33,8 @@ class ValidationSet:
     unit: str
     format: str
     exact: bool = False
+    long: bool = False
+    """Takes many minutes: runs only when it is named."""
 
     def rows(self, chip: Chip, file: Path | None = None) -> Iterator[Row]:
         """The rows of the set's own file, or of another file of the same format."""
@@ -80,6 +82,34 @@ SETS: tuple[ValidationSet, ...] = (
         format="programs",
     ),
     ValidationSet(
+        name="async",
+        title="wgmma, TMA, cp.async, cluster copies and barriers, each alone on an SM",
+        chip="h200",
+        file="h200_async.jsonl.gz",
+        function="hopper:rows",
+        unit="cycles",
+        format="async",
+    ),
+    ValidationSet(
+        name="contention",
+        title="wgmma, accesses of warps and TMA copies beside each other",
+        chip="h200",
+        file="h200_async.jsonl.gz",
+        function="hopper:contention",
+        unit="cycles",
+        format="contention",
+    ),
+    ValidationSet(
+        name="sweep",
+        title="wgmma beside accesses of 1 to 4 warps with 1 to 32 wavefronts",
+        chip="h200",
+        file="h200_contention.jsonl.gz",
+        function="hopper:contention",
+        unit="cycles",
+        format="contention",
+        long=True,
+    ),
+    ValidationSet(
         name="tcgen05",
         title="intervals and latencies of tcgen05 products, and times of what moves tensor memory",
         chip="b200",
@@ -117,5 +147,5 @@ def find_sets(names: list[str] | None = None, chip: str | None = None) -> tuple[
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ScenarioError(f"no validation set {name!r}{hint} (sets: {', '.join(known)})")
-    chosen = [known[name] for name in names] if names else list(SETS)
+    chosen = [known[name] for name in names] if names else [item for item in SETS if not item.long]
     return tuple(item for item in chosen if chip is None or item.chip == chip)

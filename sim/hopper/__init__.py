@@ -3,6 +3,7 @@
 from .bulk import Commit, CopyWait, CpAsync
 from .constants import Async, async_of
 from .copies import BulkCopy
+from .descriptor import decode_descriptor, encode_descriptor, first_difference, operand_descriptor
 from .fetch import Fetch, Product
 from .formulas import (
     Copy,
@@ -46,6 +47,10 @@ __all__ = [
     "cluster_round_trip",
     "copy_latency",
     "cp_async_cycles",
+    "decode_descriptor",
+    "encode_descriptor",
+    "first_difference",
+    "operand_descriptor",
     "wgmma_bytes",
     "wgmma_interval",
     "wgmma_latency",

@@ -58,6 +58,8 @@ class BulkGroups:
         self.open: dict[tuple[int, bool], list[_Copy]] = {}
         self.groups: dict[tuple[int, bool], deque[list[_Copy]]] = {}
         self.waiting: dict[int, Warp] = {}
+        self.number = 0
+        """cp.async instructions so far."""
         self.free = 0.0
         """When the path of cp.async takes the next warp instruction."""
         self.after = sm.chip.integer("async.tma.store_wait_all")
@@ -71,6 +73,7 @@ class BulkGroups:
 
     def cp_async(self, warp: Warp, detail: CpAsync, now: int) -> None:
         """An LDGSTS was issued: the SM takes one every few cycles, its bytes come a latency later."""
+        self.number += 1
         where = "l1" if detail.in_l1 else "l2"
         floor = float(self.sm.chip[f"async.cp_async.floor_{where}"][detail.op])
         self.free = max(self.free, float(now)) + floor

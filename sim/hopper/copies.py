@@ -19,6 +19,7 @@ from .path import SharedPath
 __all__ = ["BulkCopy", "CopyUnit", "Job"]
 
 _LINE = 128
+_KEPT = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,21 @@ class Job:
 class CopyUnit(Stage):
     """Moves the data of one copy after the other."""
 
-    __slots__ = ("active", "chip", "clear", "free", "jobs", "lead", "log", "own", "path", "take")
+    __slots__ = (
+        "active",
+        "busy",
+        "chip",
+        "clear",
+        "free",
+        "jobs",
+        "lead",
+        "log",
+        "moved",
+        "number",
+        "own",
+        "path",
+        "take",
+    )
 
     def __init__(self, path: SharedPath, own: Async, chip: Chip) -> None:
         super().__init__(path.env, EVENT)
@@ -79,6 +94,11 @@ class CopyUnit(Stage):
             (True, True): chip.integer("async.tma.store_latency_tensor"),
         }
         self.log: list[Job] = []
+        """The copies that are complete, up to some thousands."""
+        self.number = [0, 0]
+        self.moved = [0, 0]
+        self.busy = [0, 0]
+        """Copies, bytes and cycles of loads and of stores."""
         path.read_port.done = self._read
 
     def issue(self, copy: BulkCopy, now: int, warp: int, done: Callable[[Job, int], None]) -> Job:
@@ -156,7 +176,12 @@ class CopyUnit(Stage):
         job.ended = now
         self.active = None
         self.free = max(now, job.began + self.take)
-        self.log.append(job)
+        kind = int(job.copy.store)
+        self.number[kind] += 1
+        self.moved[kind] += job.copy.bytes
+        self.busy[kind] += now - job.began
+        if len(self.log) < _KEPT:
+            self.log.append(job)
         job.done(job, now)
 
     @property

@@ -98,6 +98,9 @@ class ArriveHook(Hook):
     def __init__(self, sm: HopperSm, detail: Arrive) -> None:
         self.sm, self.detail = sm, detail
 
+    def condition(self, warp: Warp, op: Op) -> int:
+        return self.sm.drained(warp)
+
     def issued(self, warp: Warp, op: Op, now: int) -> None:
         clock = dict(self.sm.clock(warp))
         barrier = self.sm.mbarrier(self.detail.barrier, str(op))
@@ -139,6 +142,7 @@ class PhaseHook(Hook):
         return max(passed, barrier.completed + self.sm.hand_off) if barrier.phase else passed
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
+        self.sm.waited(warp, f"mbarrier {self.detail.barrier.split('[')[0]}", now)
         merge(self.sm.clock(warp), self.sm.mbarrier(self.detail.barrier, str(op)).told)
         self.sm.turned(warp, self.detail)
 
@@ -213,6 +217,14 @@ class CopyWaitHook(Hook):
         return self.sm.groups.until(warp, self.detail)
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
+        what = (
+            "cp.async"
+            if not self.detail.stores
+            else "sources of TMA stores"
+            if self.detail.read
+            else "TMA stores"
+        )
+        self.sm.waited(warp, what, now)
         self.sm.groups.passed(warp, self.detail)
 
     def reason(self, warp: Warp, op: Op) -> str:
@@ -247,7 +259,7 @@ class NamedHook(Hook):
 
     def condition(self, warp: Warp, op: Op) -> int:
         if isinstance(self.detail, NamedArrive):
-            return 0
+            return self.sm.drained(warp)
         until = self.barrier.until(self.sm.rounds.get((warp.id, self.detail.number), -1))
         if until == NEVER:
             self.barrier.waiting[warp.id] = warp
@@ -256,6 +268,7 @@ class NamedHook(Hook):
     def issued(self, warp: Warp, op: Op, now: int) -> None:
         barrier = self.barrier
         if isinstance(self.detail, NamedWait):
+            self.sm.waited(warp, f"named barrier {self.detail.number}", now)
             merge(self.sm.clock(warp), barrier.told)
             return
         self.sm.rounds[warp.id, self.detail.number] = barrier.round

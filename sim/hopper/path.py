@@ -5,7 +5,7 @@ At every even cycle the frame goes, in this order, to a TMA store that was denie
 too long, to B, to A, to the lanes. TMA loads write through the port of the half that they land in and meet only stores
 of the same half; TMA stores read where wgmma leaves their half alone, and take banks from loads of that half.
 
-What the measurements show and this does not explain (`bankbench validate async-contention` has the rows): streams of
+What the measurements show and this does not explain (`bankbench validate contention` has the rows): streams of
 stores with many wavefronts beside wgmma lock to ratios in which the order of queue entries matters (errors up to 60 %
 of the lanes' side); conflict-free 16-byte loads beside N <= 64 come out about 15 % too fast; with A in registers and
 N <= 32 accesses of many wavefronts 10 to 30 % too fast; a write port loses time when its owner changes; a store whose
@@ -41,16 +41,20 @@ class SharedPath(Lanes):
         "a_frames",
         "b_frames",
         "denied",
+        "drained",
+        "draining",
         "fetch",
         "frame",
         "frame_at",
         "lane_frames",
         "left",
         "lost",
+        "moved",
         "own",
         "places",
         "read_port",
         "return_free",
+        "served",
         "starved_frames",
         "tensor_from",
         "tensor_on",
@@ -83,9 +87,15 @@ class SharedPath(Lanes):
         """Even cycles from which, and before which, the memory ports stand still every second cycle."""
         self.read_port = ReadPort(own)
         self.write_port = WritePort()
+        self.moved = 0
+        """Wavefronts of the warps' accesses."""
         self.b_frames = self.a_frames = self.lane_frames = self.starved_frames = 0
         self.watch: Callable[[Access, int], None] | None = None
         """Told of every access when it begins."""
+        self.draining: dict[int, Warp] = {}
+        """Warps that wait until their own accesses have been served."""
+        self.drained: dict[int, int] = {}
+        self.served: Callable[[Warp], None] = _ignore
         self.lost = [0, 0]
         """Frames that a waiting access was denied: by B and by A."""
 
@@ -303,11 +313,15 @@ class SharedPath(Lanes):
                     return
                 free = self.return_free
                 self.return_free = (free if free > now else now) + self.own.return_load
+        self.moved += 1
         self.left[lane] = left = left - 1
         if left:
             return
         self.serving[lane] = None
         access.served = now
+        if access.warp.id in self.draining:
+            self.drained[access.warp.id] = now + 1
+            self.served(access.warp)
         access.warp.lane_until = now + self.number
         if not op.store:
             # a result does not overtake what the shared return path still has to carry
@@ -358,3 +372,7 @@ class SharedPath(Lanes):
             self.write_port.state(now),
             self.fetch.state(now),
         )
+
+
+def _ignore(warp: Warp) -> None:
+    """Nobody waits for accesses to be served."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..chip import Chip
 from ..engine.agent import Agent, Hook
+from ..engine.clock import NEVER
 from ..engine.errors import EngineError
 from ..engine.issue import Issue
 from ..engine.partition import Partition
@@ -69,6 +71,11 @@ class HopperSm(Agent):
         self.cluster_free = 0.0
         """When the way to the other CTA takes the next copy."""
         self._turns: dict[tuple[int, str], int] = {}
+        self.waits: Counter[tuple[int, str]] = Counter()
+        """Cycles that warps waited, by machine group and what for."""
+        self._skipped: Counter[tuple[object, ...]] = Counter()
+        self._seen: dict[int, Counter[tuple[object, ...]]] = {}
+        self._last = 0
         self._reads: dict[int, list[tuple[list[Event], int]]] = {}
         for name, (begin, size) in (regions or {}).items():
             self.hazards.region(name, begin, begin + size, filled=False)
@@ -94,6 +101,7 @@ class HopperSm(Agent):
         self.tensor = Tensor(self, self.own, self.fetch, warpgroups)
         self.copies = CopyUnit(self.path, self.own, self.chip)
         self.groups = BulkGroups(self)
+        self.path.served = self._served
         self._declare(machine)
         if self.hazards.regions:
             self.watched = {
@@ -124,6 +132,8 @@ class HopperSm(Agent):
 
     def state(self, now: int) -> tuple[object, ...] | None:
         """What the future of the agents depends on."""
+        self._seen[now] = self._totals()
+        self._last = now
         return (
             self.path.state(now),
             self.tensor.state(now),
@@ -134,6 +144,46 @@ class HopperSm(Agent):
             tuple(turn & 1 for _, turn in sorted(self._turns.items())),
             max(self.cluster_free - now, 0.0),
         )
+
+    def skipped(self, periods: int, cycles: int) -> None:
+        """Loops were extrapolated: what a period adds to every sum, so many times."""
+        now = self._totals()
+        now.subtract(self._seen[self._last - cycles // periods])
+        for key, amount in now.items():
+            self._skipped[key] += periods * amount
+        self._seen.clear()
+
+    def totals(self) -> Counter[tuple[object, ...]]:
+        """Sums of the run: ("frames", "A" | "B" | "lanes"), ("bytes", "TMA load" | ...), ("waits", group, what), ..."""
+        found = self._totals()
+        for key, amount in self._skipped.items():
+            found[key] += amount
+        return found
+
+    def _totals(self) -> Counter[tuple[object, ...]]:
+        path = self.path
+        found: Counter[tuple[object, ...]] = Counter()
+        found["frames", "B"] = path.b_frames
+        found["frames", "A"] = path.a_frames
+        found["lost", "B"], found["lost", "A"] = path.lost
+        found["starved", "lanes"] = path.starved_frames
+        found["wavefronts", "warps"] = path.moved
+        found["products",] = self.tensor.products
+        found["busy", "tensor core"] = self.tensor.busy
+        found["copies", "TMA load"], found["copies", "TMA store"] = self.copies.number
+        found["bytes", "TMA load"], found["bytes", "TMA store"] = self.copies.moved
+        found["busy", "TMA load"], found["busy", "TMA store"] = self.copies.busy
+        found["copies", "cp.async"] = self.groups.number
+        found["denied", "TMA store"] = path.read_port.denied_cycles
+        found["shared", "TMA load"] = path.write_port.yielded
+        for (group, what), cycles in self.waits.items():
+            found["waits", group, what] = cycles
+        return found
+
+    def waited(self, warp: Warp, what: str, now: int) -> None:
+        """A warp issues an instruction that it could have issued at `ready` if nobody had let it wait."""
+        if warp.ready >= 0 and now > warp.ready:
+            self.waits[warp.group, what] += now - warp.ready
 
     def clock(self, warp: Warp) -> Clock:
         """What a warp knows to have happened."""
@@ -178,6 +228,24 @@ class HopperSm(Agent):
                 self.hazards.finished(clock, self.hazards.read(name, warp.id, clock, now, done=now))
 
     # -- barriers
+
+    def drained(self, warp: Warp) -> int:
+        """From when the warp's own loads and stores have been served; arriving on a barrier is ordered behind them."""
+        port = self.machine.ports[warp.partition]
+        path = self.path
+        under_way = any(
+            access is not None and access.warp is warp
+            for access in (*port.entries, *path.fifo, *path.serving)
+        )
+        if under_way:
+            path.draining[warp.id] = warp
+            return NEVER
+        return path.drained.get(warp.id, 0)
+
+    def _served(self, warp: Warp) -> None:
+        if self.drained(warp) < NEVER:
+            del self.path.draining[warp.id]
+            self.machine.recheck(warp)
 
     def turn(self, warp: Warp, wait: PhaseWait) -> int:
         """How often the warp has passed waits of this ring (of this barrier when it has none)."""

@@ -19,6 +19,7 @@ __all__ = ["GroupWait", "Tensor", "Wgmma"]
 
 _WARPS = 4
 _KEPT = 16
+_LOGGED = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,14 @@ class Tensor:
         self.groups = {number: _Warpgroup(index) for number, index in warpgroups.items()}
         self.by_index = {index: self.groups[number] for number, index in warpgroups.items()}
         self.products = 0
+        self.busy = 0
+        """Cycles that the tensor core needs for the products so far, N / 2 each."""
         fetch.finished = self.read
         fetch.started = self.began
+        self.log: list[tuple[int, int, int, int]] = []
+        """Begin and end of the operand reads, columns and warpgroup of products, up to some thousands."""
         self.late = 0
-        """Cycles by which the product that begins next in a fresh group is late."""
+        """1 after the first product of a fresh group, 2 once the second was delayed."""
 
     # -- issue
 
@@ -129,6 +134,7 @@ class Tensor:
         )
         group.place = 0 if found.commits else group.place + 1
         self.products += 1
+        self.busy += found.n * self.own.b_period // self.own.columns
         self.fetch.push(product)
         self.sm.path.look(now + 1)
 
@@ -147,6 +153,8 @@ class Tensor:
         group = self.by_index[product.group]
         entry = group.groups[product.number]
         entry.left -= 1
+        if len(self.log) < _LOGGED:
+            self.log.append((product.began, now, product.n, product.group))
         group.freed = now
         tail = self.tail(product, now)
         if not entry.left and entry.closed:
@@ -247,6 +255,7 @@ class IssueHook(Hook):
         return self.sm.tensor.room(warp)
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
+        self.sm.waited(warp, "room in the tensor core's queue", now)
         self.sm.issue_wgmma(warp, self.detail, now)
 
     def reason(self, warp: Warp, op: Op) -> str:
@@ -265,6 +274,7 @@ class WaitHook(Hook):
         return self.sm.tensor.finished(warp, self.detail.pending)
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
+        self.sm.waited(warp, "wgmma groups", now)
         self.sm.waited_wgmma(warp, self.detail.pending, now)
 
     def reason(self, warp: Warp, op: Op) -> str:

@@ -96,6 +96,8 @@ class WritePort:
         self.turn = False
         self.done: Callable[[int], None] | None = None
         self.written = 0
+        self.yielded = 0
+        """Cycles in which a store of a warp had to let a line pass."""
         self._sum = 0
         self._seen = -1
 
@@ -138,6 +140,7 @@ class WritePort:
             self.waiting -= 1
             self.lines -= 1
             self.written += 1
+            self.yielded += 1
             return False
         self.turn = True
         return True
