@@ -28,37 +28,48 @@ def records(text: str, delimiter: str = ",", first: int = 1) -> Iterator[Row | P
 
     `first` is the line to begin with. Banner lines of the profiler (`==PROF== ...`) and empty lines are left out.
     """
-    lines = text.split("\n")
-    at = first - 1
-    while at < len(lines):
-        line = lines[at].rstrip("\r")
-        number, at = at + 1, at + 1
-        if not line.strip() or line.startswith("=="):
+    number = at = 0
+    while at < len(text):
+        line, at = _line(text, at)
+        number += 1
+        if number < first or not line.strip() or line.startswith("=="):
             continue
         if line.count('"') % 2 == 0:
             yield _split(line, number, delimiter)
             continue
         # An open quote: the cell goes on in the next lines, or the record is broken.
-        end = _closing(lines, at)
-        if end is None:
+        start, rest = number, _rest(text, at)
+        if not rest:
             yield Problem(number, "a quote opens and does not close; the row is left out")
             continue
-        yield _split(
-            "\n".join([line, *(part.rstrip("\r") for part in lines[at : end + 1])]), number, delimiter
-        )
-        at = end + 1
+        for _ in rest:
+            number, at = number + 1, _line(text, at)[1]
+        yield _split("\n".join([line, *rest]), start, delimiter)
 
 
-def _closing(lines: list[str], start: int) -> int | None:
-    for end in range(start, min(start + _MOST_LINES, len(lines))):
-        if lines[end].startswith("=="):
-            return None
+def _line(text: str, at: int) -> tuple[str, int]:
+    """(the line that starts here without its end, where the next one starts)."""
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    return text[at:end].rstrip("\r"), end + 1
+
+
+def _rest(text: str, at: int) -> list[str]:
+    """The lines that go on with an open quote up to the one that closes it; none when nothing does."""
+    found: list[str] = []
+    for _ in range(_MOST_LINES):
+        if at >= len(text):
+            break
+        line, at = _line(text, at)
         # A continuation that starts like a record of its own is one: the quote before it was broken.
-        if lines[end].startswith('"') and lines[end].count('"') % 2 == 0 and lines[end].count('","') > 1:
-            return None
-        if lines[end].count('"') % 2 == 1:
-            return end
-    return None
+        if line.startswith("==") or (
+            line.startswith('"') and line.count('"') % 2 == 0 and line.count('","') > 1
+        ):
+            break
+        found.append(line)
+        if line.count('"') % 2 == 1:
+            return found
+    return []
 
 
 def _split(text: str, number: int, delimiter: str) -> Row | Problem:
@@ -71,7 +82,7 @@ def _split(text: str, number: int, delimiter: str) -> Row | Problem:
 
 def delimiter_of(text: str) -> str:
     """`,`, `;` or tab: what separates the cells of the header, the first line with one of the words below."""
-    for line in text.split("\n", 2000)[:2000]:
+    for line in text[: 4 << 20].split("\n", 2000)[:2000]:
         if line.startswith("==") or not any(
             word in line for word in ("Kernel Name", "Address", "time(us)", "block_id")
         ):

@@ -62,10 +62,10 @@ def read_text(path: Path, most: int = MOST_BYTES) -> tuple[str, str]:
         raise ScenarioError(
             f"cannot be read: {getattr(error, 'strerror', None) or error}", place=place
         ) from None
-    return decode(bytes(data), place), note
+    return decode(data, place), note
 
 
-def decode(data: bytes, place: Place) -> str:
+def decode(data: bytes | bytearray, place: Place) -> str:
     """Text of bytes; single bytes that are no UTF-8 become U+FFFD, a file full of them is refused."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # what redirection in some shells of Windows writes
         return data.decode("utf-16", errors="replace")

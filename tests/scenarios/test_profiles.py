@@ -253,7 +253,7 @@ def test_a_file_of_too_many_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("bankbench.scenarios.profiles.read._MOST_ROWS", 10)
     head = "ID,Kernel Name,smsp__inst_executed_op_shared_ld.sum\n"
     assert len(parse_profile(head + "0,a,1\n" * 9).launches) == 9
-    with pytest.raises(ScenarioError, match="f.csv:11: more than 10 rows"):
+    with pytest.raises(ScenarioError, match=r"f\.csv:11: more than 10 rows"):
         parse_profile(head + "0,a,1\n" * 10, "f.csv")
 
 
