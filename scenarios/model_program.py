@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
 from ._strict import Strict
 from .hopper_model import (
@@ -96,6 +97,9 @@ class LoopStep(Strict):
     steps: list[Step] = Field(min_length=1)
 
 
+_PLAIN_WORDS = ("barrier", "commit_stores", "commit_copies")
+
+
 class Step(Strict):
     """One step: exactly one of the keys."""
 
@@ -127,7 +131,14 @@ class Step(Strict):
     @model_validator(mode="before")
     @classmethod
     def _plain_word(cls, data: Any) -> Any:
-        return {data: True} if data in ("barrier", "commit_stores", "commit_copies") else data
+        return {data: True} if isinstance(data, str) and data in _PLAIN_WORDS else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """A step that needs nothing more may be its key alone: the schema for editors says so too."""
+        return {"anyOf": [{"enum": list(_PLAIN_WORDS)}, handler(core_schema)]}
 
     @model_validator(mode="after")
     def _one_kind(self) -> Step:
