@@ -53,6 +53,8 @@ def _pad(
             raise ScenarioError(f"instruction {i}: offset {wrong!r}; whole bytes from 0 on", place=place)
         values[i, : len(row)] = row
         active[i, : len(row)] = True
+        if mask is not None and not 0 <= mask < 1 << 32:
+            raise ScenarioError(f"instruction {i}: mask {mask}; 32 bits, 0 to {0xFFFFFFFF}", place=place)
         if mask is not None:
             active[i] &= (mask >> np.arange(32)) & 1 != 0
     return values, active

@@ -148,6 +148,13 @@ def test_stray_carriage_returns(tmp_path: Path) -> None:
         replay(trace)
 
 
+def test_masks_beyond_32_bits(tmp_path: Path) -> None:
+    for mask in (11111111111111111111, -1):
+        (tmp_path / "o.jsonl").write_text(f'{{"offsets": [0, 4], "mask": {mask}}}\n')
+        with pytest.raises(ScenarioError, match="32 bits"):
+            read_offsets("o.jsonl", tmp_path)
+
+
 def test_a_warp_of_twenty_digits(tmp_path: Path) -> None:
     trace = tmp_path / "t.csv"
     trace.write_text("op,warp,offsets\nlds,0,0 4\nFFMA,11111111111111111111,\nlds,1,0 4\n")
