@@ -23,8 +23,8 @@ from ..sim.results import Column, Picture, Table
 from .buffers import place_buffers
 from .errors import ScenarioError
 from .expect import check_totals
-from .part import Part
 from .hopper_report import advice, busy_tables, engine_tracks, hazard_lines
+from .part import Part
 from .program_lower import LoweredProgram, lower_program
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ def evaluate_program(loaded: LoadedScenario, chip: Chip) -> Part:
         reason = f"time: no timing constants of the shared-memory path of {chip.title} are known"
         return Part(headline="time unknown", status="unknown", unknowns=(reason,))
     lowered = lower_section(loaded, chip)
+    if lowered.engines is not None and not chip.arch.startswith("sm_90"):
+        reason = f"time: wgmma, TMA and mbarriers were measured on an H200 (sm_90), not on {chip.title} ({chip.arch})"
+        return Part(headline="time unknown", status="unknown", unknowns=(reason,))
     small = lowered.program.instructions <= _MOST_RECORDED
     run, sm = _simulated(loaded, lowered, chip, timeline=small and not section.fast)
     broken: list[str] = []

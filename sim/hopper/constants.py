@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..chip import Chip
+from ..chip import Chip, ChipError
 
 __all__ = ["Async", "async_of"]
 
@@ -29,6 +29,7 @@ class Async:
     latency_widest: int
     second: int
     further: int
+    fresh_after: int
     register_reads: int
     one_lane: int
     two_lanes: int
@@ -59,6 +60,7 @@ class Async:
         return [(half, part) for half, part in ((0, low), (1, size - low)) if part]
 
 
+_ARCH = "sm_90"
 _PATHS = {
     "boundary": "halves.boundary",
     "window_offset": "halves.window_offset",
@@ -75,6 +77,7 @@ _PATHS = {
     "latency_widest": "wgmma.latency_widest",
     "second": "wgmma.second",
     "further": "wgmma.further",
+    "fresh_after": "wgmma.fresh_after",
     "register_reads": "wgmma.register_reads",
     "one_lane": "starvation.one_lane",
     "two_lanes": "starvation.two_lanes",
@@ -95,4 +98,8 @@ def async_of(chip: Chip) -> Async:
     >>> async_of(load_chip("h200")).rs_interval
     13
     """
+    if not chip.arch.startswith(_ARCH):
+        raise ChipError(
+            f"{chip.title} ({chip.arch}) has no wgmma: the engines of {_ARCH} were measured, on an H200"
+        )
     return Async(**{name: chip.integer(f"async.{path}") for name, path in _PATHS.items()})

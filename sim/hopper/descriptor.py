@@ -1,4 +1,4 @@
-"""Hopper's shared-memory matrix descriptor: its addresses are those of Blackwell's (`sim.tmem.descriptor`), its bits not.
+"""Hopper's shared-memory matrix descriptor: addresses as those of Blackwell (`sim.tmem.descriptor`), bits of its own.
 
     bits 0-13 start / 16, 16-29 leading offset / 16, 32-45 stride offset / 16, 49-51 base offset, 62-63 swizzle
     (0 none, 1 128B, 2 64B, 3 32B)

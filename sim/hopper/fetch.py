@@ -56,6 +56,7 @@ class Fetch:
         "b_left",
         "b_next",
         "current",
+        "ended",
         "finished",
         "following",
         "idle_since",
@@ -80,12 +81,13 @@ class Fetch:
         self.a_left = 0
         self.a_first = False
         self.a_start = 0
-        """No A begins before this cycle."""
-        self.rs_ready = 0
+        self.ended = -1
+        """No A of the warpgroup that ended a group begins before this cycle."""
+        self.rs_ready = -64
         self.turn = 0
         self.register_pause = -1
         """The cycle in which a product with A in registers stops the memory ports."""
-        self.idle_since = 0
+        self.idle_since = -self.own.fresh_after
         self.load = 0
         """Products that have not been read completely."""
         self.started: Callable[[Product, int], None] = _ignore
@@ -119,7 +121,7 @@ class Fetch:
                 and (not following.registers or now >= self.rs_ready)
             ):
                 self._begin(following, now)
-        if self.following is None and now >= self.a_start:
+        if self.following is None and self.load:
             self._choose(now)
 
     def _begin(self, product: Product, now: int) -> None:
@@ -130,6 +132,7 @@ class Fetch:
         self.b_next = max(self.b_next, now)
         gap = self.own.rs_group_gap if product.registers else self.own.group_gap
         self.a_start = now + (gap if product.last else 0)
+        self.ended = product.group
         if product.registers:
             self.register_pause = now
         self.started(product, now)
@@ -139,10 +142,12 @@ class Fetch:
         for step in range(number):
             group = (self.turn + step) % number
             waiting = self.queues[group].waiting
-            if not waiting:
+            if not waiting or (group == self.ended and now < self.a_start):
                 continue
             product = waiting.popleft()
-            product.fresh = self.current is None and product.launched >= self.idle_since
+            product.fresh = (
+                self.current is None and product.launched >= self.idle_since + self.own.fresh_after
+            )
             self.following = product
             self.turn = (group + 1) % number
             self.a_first = True
@@ -166,6 +171,12 @@ class Fetch:
             and (self.current is None or self.b_left <= self.own.a_window or self.a_left < self.own.a_frames)
         )
 
+    def delay(self, now: int, cycles: int) -> None:
+        """The product that begins at `now` is late, and so are those behind it."""
+        self.b_next = max(self.b_next, now) + cycles
+        self.a_start = max(self.a_start, now) + cycles
+        self.rs_ready = max(self.rs_ready, now) + cycles
+
     def yields_to_full_lanes(self) -> bool:
         """Whether the lanes, both in use up to here, may keep this frame before A begins."""
         current = self.current
@@ -175,7 +186,8 @@ class Fetch:
         """Whether the path is held between two groups although nothing is read."""
         if now >= self.a_start or self.b_left > self.own.a_window:
             return False
-        return any(queue.waiting and not queue.waiting[0].registers for queue in self.queues)
+        waiting = self.queues[self.ended].waiting if self.ended >= 0 else None
+        return bool(waiting) and not waiting[0].registers
 
     def read_b(self, now: int) -> None:
         """A frame goes to B."""
@@ -237,8 +249,9 @@ class Fetch:
             max(self.a_start - now, -2),
             max(self.rs_ready - now, -24),
             self.turn,
+            self.ended,
             max(self.register_pause - now, -2),
-            max(self.idle_since - now, -1),
+            max(self.idle_since - now, -1 - self.own.fresh_after),
         )
 
 

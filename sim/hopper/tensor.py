@@ -146,7 +146,7 @@ class Tensor:
             self.late = 1
         elif self.late == 1:
             self.late = 2
-            self.fetch.b_next = max(self.fetch.b_next, now) + self.own.further
+            self.fetch.delay(now, self.own.further)
 
     def read(self, product: Product, now: int) -> None:
         """The operands of a product have been read: room in the queue; the last of a group completes it."""

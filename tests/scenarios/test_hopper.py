@@ -1,0 +1,249 @@
+"""Scenarios with wgmma, TMA and mbarriers: the ready ones, what is refused, and the rows of the validation sets."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from statistics import median
+
+import pytest
+from bankbench.scenarios.errors import ScenarioError
+from bankbench.scenarios.load import load, loads
+from bankbench.scenarios.program import trace_of
+from bankbench.scenarios.program_trace import as_fast
+from bankbench.scenarios.run import run_scenario
+from bankbench.scenarios.validation import find_sets
+from bankbench.scenarios.validation.hopper import contention, kept_out, rows
+from bankbench.scenarios.validation.sets import DATA
+from bankbench.sim import load_chip
+
+CHIP = load_chip("h200")
+ASYNC = DATA / "h200_async.jsonl.gz"
+
+
+def table(result, name: str, key: str) -> dict[str, dict]:
+    return {row[key]: row for row in result.table(name).rows()}
+
+
+def changed(name: str, *changes: tuple[str, str]):
+    text = load(name).source.text
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return loads(text, "t.yaml")
+
+
+def test_the_half_of_the_store_buffer_makes_the_difference():
+    same = run_scenario(load("hopper-epilogue-same-half"))
+    other = run_scenario(load("hopper-epilogue-other-half"))
+    slow, quick = (table(result, "engines", "agent")["TMA store"] for result in (same, other))
+    assert slow["bytes"] == quick["bytes"] == 4 * 8192
+    assert slow["busy"] > 10 * quick["busy"]
+    assert quick["denied"] == 0
+    advice = [line for line in same.reasons if "Put it at byte 130048 or above" in line]
+    assert advice
+    assert "lower half" in advice[0]
+    assert not [line for line in other.reasons if "Put it" in line]
+
+
+def test_the_gemm_loop_says_that_the_tensor_core_sets_the_pace():
+    result = run_scenario(load("hopper-gemm-main-loop"))
+    cycles = table(result, "program", "warps")[9]["cycles"]
+    assert 65_536 < cycles < 67_500
+    assert any("tensor core sets the pace" in line for line in result.reasons)
+    waits = {(row["who"], row["waits for"]) for row in result.table("engine_waits").rows()}
+    assert ("producer", "mbarrier empty") in waits
+    engines = table(result, "engines", "agent")
+    assert engines["TMA load"]["bytes"] == 64 * 49152
+    assert engines["wgmma operand B"]["wavefronts"] == 512 * 64
+    fast = run_scenario(as_fast(load("hopper-gemm-main-loop")))
+    assert table(fast, "program", "warps")[9]["cycles"] == cycles
+    assert table(fast, "engines", "agent") == engines
+
+
+@pytest.mark.parametrize("stages", [2, 3, 6])
+def test_other_numbers_of_stages(stages):
+    n = "128" if stages > 4 else "256"
+    size = 16384 + int(n) * 128
+    loaded = changed(
+        "hopper-gemm-main-loop",
+        ("[4, 128, 64]", f"[{stages}, 128, 64]"),
+        ("[4, 256, 64]", f"[{stages}, {n}, 64]"),
+        ("stages: 4", f"stages: {stages}"),
+        ("trips: 4\n", f"trips: {stages}\n"),
+        ("n: 256", f"n: {n}"),
+        ("[256, 64]", f"[{n}, 64]"),
+        ("49152", str(size)),
+    )
+    result = run_scenario(loaded)
+    assert result.violations == ()
+    ideal = 16 * stages * 8 * int(n) // 2
+    assert ideal < table(result, "program", "warps")[9]["cycles"] < ideal * 1.25
+
+
+def test_the_timeline_has_a_track_for_each_agent():
+    trace = trace_of(load("hopper-epilogue-same-half"), CHIP)
+    names = {event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "thread_name"}
+    assert {"TMA store, read port", "wgmma of warpgroup 0, operand B"} <= names
+
+
+def test_a_descriptor_that_does_not_describe_the_buffer():
+    with pytest.raises(ScenarioError) as caught:
+        run_scenario(
+            changed(
+                "hopper-gemm-main-loop",
+                (
+                    "B: {dtype: f16, shape: [4, 256, 64], swizzle: 128B}",
+                    "B: {dtype: f16, shape: [4, 256, 64]}",
+                ),
+            )
+        )
+    assert "element (mn 1, k 0) lies at byte" in str(caught.value)
+    assert "t.yaml:" in str(caught.value)
+
+
+def test_a_box_whose_swizzle_is_another():
+    with pytest.raises(
+        ScenarioError, match=r"element \[0, 1, 0\] lies at byte \d+, the copy puts it at byte"
+    ):
+        run_scenario(
+            changed(
+                "hopper-gemm-main-loop",
+                ("box: [128, 64], barrier", "box: [128, 64], swizzle: none, barrier"),
+            )
+        )
+
+
+def test_a_box_that_the_hardware_refuses():
+    text = """
+name: t
+chip: h200
+buffers: {A: {dtype: f16, shape: [64, 128], swizzle: 128B}}
+program:
+  mbarriers: {full: {count: 1}}
+  groups:
+    - steps:
+        - arrive: {barrier: full, expect: 16384}
+        - tma_load: {buffer: A, at: [0, 0], box: [64, 128], barrier: full}
+"""
+    with pytest.raises(ScenarioError, match="the inner box has 256 bytes; swizzle 128B allows 128"):
+        run_scenario(loads(text, "t.yaml"))
+
+
+def test_wrong_expected_bytes_say_how_many_are_missing():
+    with pytest.raises(ScenarioError, match="16384 of 65536 announced bytes"):
+        run_scenario(changed("hopper-gemm-main-loop", ("expect: 49152", "expect: 65536")))
+
+
+def test_a_parity_that_hangs():
+    with pytest.raises(ScenarioError, match=r"parity 0 of mbarrier empty\[0\]"):
+        run_scenario(
+            changed(
+                "hopper-gemm-main-loop",
+                ("barrier: empty, stage: s, parity: 1", "barrier: empty, stage: s, parity: 0"),
+            )
+        )
+
+
+def test_hazards_end_the_run_with_exit_code_1():
+    result = run_scenario(
+        changed("hopper-gemm-main-loop", ("                    - wait_wgmma: {pending: 0}\n", ""))
+    )
+    assert result.exit_code == 1
+    assert any(line.startswith("refilled too early") for line in result.violations)
+    assert {row["kind"] for row in result.table("hazards").rows()} == {"refilled too early"}
+
+
+def test_a_store_whose_read_group_nobody_waits_for():
+    result = run_scenario(
+        changed("hopper-epilogue-other-half", ("              - wait_stores: {pending: 0, read: true}\n", ""))
+    )
+    assert any("source overwritten" in line for line in result.violations)
+
+
+def test_a_chip_without_the_constants_is_unknown():
+    result = run_scenario(load("hopper-gemm-main-loop"), chip="b200")
+    assert result.exit_code == 3
+    assert result.status == "unknown"
+
+
+def test_measured_rows_of_engines_alone(find_data, row_report):
+    """Everything but cp.async streams has to be within its tolerance; further files of the name are checked too."""
+    for file in [ASYNC, *find_data("h200_async*.jsonl.gz")]:
+        for row in rows(CHIP, file):
+            if row.left_out:
+                row_report.skip()
+            elif row.kind != "cp.async stream":
+                row_report.check(row.right, row.id, f"{row.predicted:.1f} for {row.measured:.1f}")
+
+
+def test_cp_async_streams():
+    errors = [
+        abs(row.error) for row in rows(CHIP, ASYNC) if row.kind == "cp.async stream" and not row.left_out
+    ]
+    assert len(errors) >= 35
+    assert median(errors) < 0.02
+    assert sum(error <= 0.05 for error in errors) >= 0.85 * len(errors)
+
+
+def test_every_row_of_the_file_is_listed():
+    with gzip.open(ASYNC, "rt") as stream:
+        every = [json.loads(line) for line in stream]
+    alone = list(rows(CHIP, ASYNC))
+    assert len(alone) == sum(row["group"] != "C" for row in every)
+    assert sum(bool(row.left_out) for row in alone) > 100
+    assert find_sets(["contention"])[0].file == ASYNC.name
+
+
+def test_the_rows_kept_out_are_a_fifth_and_always_the_same():
+    names = [f"row {number}" for number in range(500)]
+    assert len(kept_out(names)) == 100
+    assert kept_out(names) == kept_out(list(reversed(names)))
+
+
+def by_side(found) -> dict[str, list[float]]:
+    sides: dict[str, list[float]] = {}
+    for row in found:
+        if not row.left_out and "beside" in row.kind:
+            sides.setdefault(row.kind.split(" beside")[0], []).append(abs(row.error))
+    return sides
+
+
+def share(errors: list[float], limit: float) -> float:
+    return sum(error <= limit for error in errors) / len(errors)
+
+
+def test_contention_of_a_sample(tmp_path):
+    """Forty rows of two sides, chosen once; the whole set runs in `bankbench validate contention`."""
+    with gzip.open(ASYNC, "rt") as stream:
+        lines = [line for line in stream if json.loads(line)["group"] == "C"]
+    pairs = [line for line in lines if len(json.loads(line)["what"]["sides"]) == 2]
+    pairs = [
+        line for line in pairs if "cp.async" not in line and not ("tma load" in line and "tma store" in line)
+    ]
+    file = tmp_path / "some.jsonl"
+    file.write_text("".join(random.Random(1).sample(pairs, 40)))
+    sides = by_side(contention(CHIP, file))
+    assert median(sides["wgmma"]) <= 0.02
+    assert share(sides["wgmma"], 0.06) >= 0.8
+    assert median(sides["LSU"]) <= 0.06
+    assert share(sides["LSU"], 0.10) >= 0.6
+
+
+@pytest.mark.slow
+def test_contention_of_all_rows(find_data):
+    for file in [ASYNC, *find_data("h200_async*.jsonl.gz")]:
+        sides = by_side(contention(CHIP, file))
+        print(
+            {
+                name: (len(errors), median(errors), share(errors, 0.06), share(errors, 0.1))
+                for name, errors in sides.items()
+            }
+        )
+        assert median(sides["wgmma"]) <= 0.01
+        assert share(sides["wgmma"], 0.06) >= 0.9
+        assert median(sides["LSU"]) <= 0.04
+        assert share(sides["LSU"], 0.10) >= 0.75
+        assert median(sides["TMA load"]) <= 0.04
+        assert median(sides["TMA store"]) <= 0.05

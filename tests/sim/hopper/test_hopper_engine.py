@@ -1,0 +1,182 @@
+"""wgmma, copies and barriers in the engine: against the formulas, which the measurements bear out, and by hand."""
+
+from __future__ import annotations
+
+import pytest
+from bankbench.sim.engine import EngineError
+from bankbench.sim.hopper import (
+    BulkCopy,
+    ClusterCopy,
+    Commit,
+    Copy,
+    CopyWait,
+    CpAsync,
+    NamedArrive,
+    NamedWait,
+    copy_latency,
+    wgmma_interval,
+    wgmma_latency,
+)
+from bankbench.sim.program import Pattern
+
+
+@pytest.mark.parametrize("operands", ["SS", "RS"])
+@pytest.mark.parametrize("n", [8, 16, 32, 64, 96, 128, 192, 256])
+def test_two_warpgroups_reach_the_interval(hopper, n, operands):
+    codes = [hopper.wgmma(n, 8, registers=operands == "RS") for _ in range(2)]
+    _, sm = hopper.run(*(hopper.group(code, 4, trips=40) for code in codes))
+    began = sorted(entry[0] for entry in sm.tensor.log)
+    interval = (began[-20] - began[100]) / (len(began) - 120)
+    assert sm.tensor.products == 640
+    assert interval == pytest.approx(wgmma_interval(n, operands, hopper.chip), rel=0.02, abs=0.3)
+
+
+@pytest.mark.parametrize("operands", ["SS", "RS"])
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("n", [8, 32, 64, 128, 256])
+def test_latency_of_one_group(hopper, n, count, operands):
+    code = [*hopper.wgmma(n, count, registers=operands == "RS"), hopper.wait_wgmma()]
+    run, _ = hopper.run(hopper.group(code, 4), timeline=True)
+    issued = {entry.op.text: entry.issue for entry in run.timeline if entry.warp == 0}
+    first = min(entry.issue for entry in run.timeline if entry.op.text == "HGMMA")
+    latency = issued["WARPGROUP.DEPBAR"] - first
+    assert latency == pytest.approx(wgmma_latency(n, operands, count, hopper.chip), rel=0.05, abs=4)
+
+
+def test_b_takes_its_frames_and_a_eight(hopper):
+    _, sm = hopper.run(hopper.group(hopper.wgmma(128, 4), 4))
+    assert (sm.path.b_frames, sm.path.a_frames) == (4 * 16, 4 * 8)
+    _, sm = hopper.run(hopper.group(hopper.wgmma(128, 4, registers=True), 4))
+    assert (sm.path.b_frames, sm.path.a_frames) == (4 * 16, 0)
+
+
+def test_a_warpgroup_is_four_warps(hopper):
+    with pytest.raises(EngineError, match="warps 0 to 3 all need it"):
+        hopper.run(hopper.group(hopper.wgmma(64), 2))
+
+
+@pytest.mark.parametrize(("size", "rows"), [(128, 0), (4096, 0), (32768, 0), (8192, 64), (16384, 128)])
+def test_load_to_the_return_of_the_wait(hopper, size, rows):
+    code = [hopper.arrive("full", size), hopper.load(size, "full", rows=rows), hopper.wait("full")]
+    run, _ = hopper.run(hopper.group(code), barriers={"full": 1}, timeline=True)
+    at = {entry.op.text: entry.issue for entry in run.timeline}
+    formula = copy_latency(Copy(size, False, rows, size // rows if rows else 0), hopper.chip)
+    assert at["SYNCS.PHASECHK"] - at["UTMALDG"] == pytest.approx(formula, rel=0.05)
+
+
+@pytest.mark.parametrize("size", [256, 1024, 8192, 32768])
+def test_store_to_the_read_of_its_source_and_to_its_end(hopper, size):
+    for read in (True, False):
+        code = [
+            hopper.ins("UTMASTG", BulkCopy(size, 0, True)),
+            hopper.ins("UTMACMDFLUSH", Commit()),
+            hopper.ins("UTMACMDFLUSH.WAIT", CopyWait(0, read)),
+        ]
+        run, _ = hopper.run(hopper.group(code), timeline=True)
+        at = {entry.op.text: entry.issue for entry in run.timeline}
+        formula = copy_latency(Copy(size, True), hopper.chip, source_read=read)
+        assert at["UTMACMDFLUSH.WAIT"] - at["UTMASTG"] == pytest.approx(formula, abs=3)
+
+
+def test_copies_move_their_data_one_after_the_other(hopper):
+    code = [hopper.arrive("full", 8 * 32768), *[hopper.load(32768, "full")] * 8, hopper.wait("full")]
+    _, sm = hopper.run(hopper.group(code), barriers={"full": 1})
+    first, last = sm.copies.log[0], sm.copies.log[-1]
+    assert 8 * 32768 / (last.ended - first.began) == pytest.approx(107, rel=0.02)
+    assert all(one.ended <= two.began for one, two in zip(sm.copies.log, sm.copies.log[1:], strict=False))
+
+
+def test_a_store_beside_wgmma_depends_on_the_half(hopper):
+    def ended(at: int) -> int:
+        code = [
+            hopper.ins("UTMASTG", BulkCopy(4096, at, True)),
+            hopper.ins("UTMACMDFLUSH", Commit()),
+            hopper.ins("UTMACMDFLUSH.WAIT", CopyWait()),
+        ]
+        math = hopper.group(hopper.wgmma(64, 8), 4, trips=60)
+        _, sm = hopper.run(math, hopper.group(code))
+        (job,) = sm.copies.log
+        return job.ended - job.began
+
+    same, other, straddling = ended(65536), ended(131072), ended(130048 - 3072)
+    assert other == pytest.approx(128, abs=4)
+    assert same > 15 * other
+    assert other < straddling < same
+
+
+def test_a_load_and_stores_of_warps_meet_in_one_half_only(hopper):
+    def ended(at: int) -> int:
+        pattern = Pattern("sts.128", tuple(at + 16 * lane for lane in range(32)))
+        stores = hopper.group([hopper.ins("STS.128", slot="x", stall=1)] * 8, 4, 40, patterns={"x": pattern})
+        code = [hopper.arrive("full", 32768), hopper.load(32768, "full"), hopper.wait("full")]
+        _, sm = hopper.run(stores, hopper.group(code), barriers={"full": 1})
+        return sm.copies.log[0].ended - sm.copies.log[0].began
+
+    assert ended(160 * 1024) == pytest.approx(307, abs=3)
+    assert ended(64 * 1024) > 1.3 * 307
+
+
+def test_starved_loads_get_a_frame_every_72_cycles(hopper):
+    pattern = Pattern("lds.32", tuple(128 * (lane % 32) for lane in range(32)))
+    code = [hopper.ins("MOV", stall=2)] * 200 + [
+        hopper.ins("LDS", slot="x", sets=0),
+        hopper.ins("MOV", waits=(0,)),
+    ]
+    reader = hopper.group(code, 1, patterns={"x": pattern})
+    _, sm = hopper.run(hopper.group(hopper.wgmma(64, 8), 4, trips=20), reader, timeline=True)
+    run, _ = hopper.run(hopper.group(hopper.wgmma(64, 8), 4, trips=20), reader, timeline=True)
+    access = next(entry.access for entry in run.timeline if entry.access)
+    assert (access.served - access.started) / 31 == pytest.approx(72, rel=0.1)
+    assert sm.path.starved_frames >= 28
+
+
+def test_hand_off_by_mbarriers(hopper):
+    ping = hopper.group([hopper.arrive("a"), hopper.wait("b")], trips=20)
+    pong = hopper.group([hopper.wait("a"), hopper.arrive("b")], trips=20)
+    run, _ = hopper.run(ping, pong, barriers={"a": 1, "b": 1})
+    assert run.cycles / 20 == pytest.approx(105, rel=0.15)
+
+
+def test_named_barriers_of_two_warps(hopper):
+    code = []
+    for number in ("2", "3"):
+        code += [
+            hopper.ins("SYNCS.BAR.ARV", NamedArrive(number, 2), 1),
+            hopper.ins("SYNCS.BAR.SYNC", NamedWait(number, 2), 1),
+        ]
+    run, _ = hopper.run(hopper.group(code * 20, 2))
+    assert run.cycles / 20 == pytest.approx(42, rel=0.1)
+
+
+def test_cluster_round_trip(hopper):
+    one = hopper.group([hopper.ins("UBLKCP", ClusterCopy(8192, "there")), hopper.wait("here")], trips=5)
+    remote = hopper.arrive("here")
+    from dataclasses import replace
+
+    remote = replace(remote, detail=replace(remote.detail, remote=True))
+    two = hopper.group([hopper.arrive("there", 8192), hopper.wait("there"), remote], trips=5)
+    run, _ = hopper.run(one, two, barriers={"here": 1, "there": 1})
+    assert run.cycles / 5 == pytest.approx(1035, rel=0.05)
+
+
+def test_cp_async_at_its_rate(hopper):
+    code = [hopper.ins("LDGSTS", CpAsync("ca16"), 2)] * 50
+    code += [
+        hopper.ins("LDGDEPBAR", Commit(False)),
+        hopper.ins("LDGDEPBAR.WAIT", CopyWait(0, False, False)),
+    ]
+    run, _ = hopper.run(hopper.group(code, 4))
+    assert run.cycles == pytest.approx(200 * 6.87 + 430, rel=0.03)
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_gemm_loop_is_bound_by_the_tensor_core_and_fast_is_the_same(hopper, stages):
+    groups, barriers = hopper.gemm(stages, 12 * stages)
+    run, sm = hopper.run(*groups, barriers=barriers)
+    fast, quick = hopper.run(*groups, barriers=barriers, fast=True)
+    ideal = 12 * stages * 2 * 4 * 128
+    assert ideal <= run.cycles <= ideal + 1_500
+    assert fast.cycles == run.cycles
+    assert fast.skipped_trips > 0
+    assert quick.totals() == sm.totals()
+    assert sm.hazards.found == ()
