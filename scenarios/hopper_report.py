@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..sim.chip import Chip
 from ..sim.engine import Simulation, Slice, Track
 from ..sim.hopper import HopperSm
 from ..sim.results import Column, Table
 from .hopper_lower import Engines
 
-__all__ = ["advice", "engine_table", "engine_tracks", "hazard_lines", "hazard_table", "wait_table"]
+__all__ = [
+    "advice",
+    "busy_tables",
+    "engine_table",
+    "engine_tracks",
+    "hazard_lines",
+    "hazard_table",
+    "standing",
+    "wait_table",
+]
 
 _LINE = 128
 _FULL = 0.85
@@ -165,6 +175,18 @@ def advice(run: Simulation, sm: HopperSm, engines: Engines) -> list[str]:
             f"them; the half in which data lie makes no difference there."
         )
     return lines
+
+
+def standing(chip: Chip, status: str) -> tuple[list[str], str]:
+    """One line for every figure of the engines that is assumed or was set by hand, and how sure times are then."""
+    lines: list[str] = []
+    for constant in chip.under("async"):
+        if constant.overridden:
+            lines.append(f"{constant.path} = {constant.value} {constant.unit} was set by hand.")
+            status = "assumed"
+        elif constant.confidence == "assumed":
+            lines.append(f"{constant.path} = {constant.value} {constant.unit} is assumed: {constant.note}.")
+    return lines, status
 
 
 def engine_tracks(sm: HopperSm) -> list[Track]:

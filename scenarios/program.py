@@ -23,7 +23,7 @@ from ..sim.results import Column, Picture, Table
 from .buffers import place_buffers
 from .errors import ScenarioError
 from .expect import check_totals
-from .hopper_report import advice, busy_tables, engine_tracks, hazard_lines
+from .hopper_report import advice, busy_tables, engine_tracks, hazard_lines, standing
 from .part import Part
 from .program_lower import LoweredProgram, lower_program
 
@@ -58,20 +58,23 @@ def evaluate_program(loaded: LoadedScenario, chip: Chip) -> Part:
     small = lowered.program.instructions <= _MOST_RECORDED
     run, sm = _simulated(loaded, lowered, chip, timeline=small and not section.fast)
     broken: list[str] = []
+    resting: list[str] = []
+    status = run.status
     reasons = list(_reasons(run))
     tables = list(_tables(run, chip))
     if sm is not None and lowered.engines is not None:
         broken = hazard_lines(sm)
+        resting, status = standing(chip, run.status)
         reasons += advice(run, sm, lowered.engines)
         tables[1:1] = busy_tables(run, sm)
     totals = {"cycles": float(run.cycles)}
     return Part(
         headline=f"{run.cycles:,} cycles ({run.instructions:,} instructions of {lowered.program.warps} warps)",
-        status=run.status,
+        status=status,
         reasons=tuple(reasons),
         tables=tuple(tables),
         pictures=_pictures(run, sm, chip),
-        assumptions=(*run.assumptions, *lowered.assumptions),
+        assumptions=(*run.assumptions, *resting, *lowered.assumptions),
         violations=(
             *broken,
             *check_totals(totals, loaded.scenario.expect, str(loaded.place("expect"))),

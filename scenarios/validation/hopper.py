@@ -35,7 +35,8 @@ from .row import Row
 
 __all__ = ["contention", "kept_out", "rows", "stream_cycles"]
 
-_SEED = 5
+_SEED = 41
+"""The first whose fifth holds none of the eighteen rows by which something was chosen."""
 _SHARE = 5
 _WGMMA, _WIDE, _COPY, _SIDE = 0.02, 0.05, 0.05, 0.10
 _SPREAD = "its own spread exceeds the tolerance"
