@@ -115,6 +115,11 @@ def check_box(step: TmaStep, buffer: PlacedBuffer, at: tuple[int, ...], swizzle:
         raise ScenarioError(
             f"a box of {len(step.box)} dimensions in a buffer of {len(buffer.shape)}", key="box"
         )
+    if step.interleave != "none":
+        raise ScenarioError(
+            "where an interleaved box puts its elements is not modelled; describe the copy without",
+            key="interleave",
+        )
     ours = _addresses(buffer, at, box, "box")
     row_bytes = step.box[-1] * buffer.bits // 8
     problems = TmaBox(swizzle.upper(), step.interleave.upper(), row_bytes, tuple(reversed(step.box))).problems

@@ -54,6 +54,8 @@ class Engines:
     """Buffers that wgmma reads -> a byte of each."""
     stores: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Sources of TMA stores: region -> first byte, bytes."""
+    warps: int = 0
+    """Warps of the block that do something."""
     used: bool = False
 
     def barriers(self) -> dict[str, int]:
@@ -137,6 +139,15 @@ class _Spans:
 
     detail: Wgmma
     spans: tuple[tuple[int, int], ...]
+
+
+def block_barrier(engines: Engines) -> list[Instruction]:
+    """The barrier of the block beside engines: all warps, and what they know of copies is passed on."""
+    name = "of the block"
+    return [
+        Instruction("SYNCS.BAR.ARV", detail=NamedArrive(name, engines.warps)),
+        Instruction("SYNCS.BAR.SYNC", detail=NamedWait(name, engines.warps)),
+    ]
 
 
 def named(detail: object, engines: Engines) -> object:

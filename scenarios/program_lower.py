@@ -16,7 +16,7 @@ from ..sim.engine import timing_of
 from ..sim.program import Group, Instruction, Pattern, Program, ProgramError, Segment, kind_of, scheduled
 from .buffers import PlacedBuffer
 from .errors import ScenarioError
-from .hopper_lower import ENGINE_STEPS, Engines, lower_engine_step, named
+from .hopper_lower import ENGINE_STEPS, Engines, block_barrier, lower_engine_step, named
 from .lower import lower
 from .lowered import LoweredAccess
 from .model_program import AluStep, LoopStep, MmaStep, ProgramSection, Step, StoreStep, WarpGroup
@@ -94,7 +94,9 @@ def lower_program(
     groups: list[Group] = []
     owners: list[int] = []
     notes: dict[str, None] = {}
-    engines = Engines(section.mbarriers, buffers)
+    engines = Engines(
+        section.mbarriers, buffers, warps=sum(group.warps for group in section.groups if group.steps)
+    )
     lowerings: list[Lowering] = []
     for number, group in enumerate(section.groups):
         where = f"groups.{number}"
@@ -296,6 +298,9 @@ def _of_warp(
             continue
         sources = tuple(name for source in item.instruction.src for name in fragments.get(source, (source,)))
         instruction = replace(item.instruction, src=sources)
+        if engines.used and item.instruction.op.startswith("BAR."):
+            code += block_barrier(engines)
+            continue
         if item.instruction.detail is not None:
             instruction = replace(instruction, detail=named(item.instruction.detail, engines))
         if item.patterns:

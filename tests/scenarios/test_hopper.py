@@ -164,6 +164,35 @@ def test_a_store_whose_read_group_nobody_waits_for():
     assert any("source overwritten" in line for line in result.violations)
 
 
+BLOCK = """
+name: t
+chip: h200
+buffers: {A: {dtype: f16, shape: [64, 64], swizzle: 128B}}
+program:
+  groups:
+    - warps: 4
+      steps:
+        - cp_async: {buffer: A, count: 4}
+        - commit_copies
+        - wait_copies: {pending: 0}
+        - barrier
+        - load: {buffer: A, with: ldmatrix.x4, lanes: "[16 * warp + lane % 16, 8 * (lane // 16)]"}
+"""
+
+
+def test_the_barrier_of_the_block_passes_on_what_warps_know():
+    assert run_scenario(loads(BLOCK, "t.yaml")).violations == ()
+    unwaited = run_scenario(loads(BLOCK.replace("        - wait_copies: {pending: 0}\n", ""), "t.yaml"))
+    assert unwaited.exit_code == 1
+    assert "read before full" in unwaited.violations[0]
+
+
+def test_a_barrier_too_few_arrive_at():
+    text = BLOCK.replace("        - barrier\n", "        - sync: {id: 3, warps: 5}\n")
+    with pytest.raises(ScenarioError, match="named barrier 3, at which 1 of 5 warps are missing"):
+        run_scenario(loads(text, "t.yaml"))
+
+
 def test_a_chip_without_the_constants_is_unknown():
     result = run_scenario(load("hopper-gemm-main-loop"), chip="b200")
     assert result.exit_code == 3
