@@ -106,7 +106,7 @@ def copy_latency(copy: Copy, chip: Chip, *, source_read: bool = False) -> float:
     >>> from bankbench.sim import load_chip
     >>> chip = load_chip("h200")
     >>> copy_latency(Copy(8192, store=True), chip), round(copy_latency(Copy(8192), chip))
-    (386.0, 441)
+    (386.0, 442)
     """
     figure = chip.number
     if copy.store:
