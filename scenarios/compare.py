@@ -19,7 +19,9 @@ from .errors import Place, ScenarioError
 from .part import unique, weakest
 from .run import run_scenario
 
-PROFILE_SUFFIXES = tuple(f".{kind}{packed}" for kind in ("csv", "txt", "log") for packed in ("", ".gz", ".xz", ".zst"))
+PROFILE_SUFFIXES = tuple(
+    f".{kind}{packed}" for kind in ("csv", "txt", "log") for packed in ("", ".gz", ".xz", ".zst")
+)
 # module:function(run: RunResult, profile: Path, command: str, kernel: str | None) -> RunResult
 PROFILE_READER = "profiles:compare_profile"
 

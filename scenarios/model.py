@@ -15,8 +15,8 @@ from .ascend_model import Ascend
 from .model_access import Access, Buffer
 from .model_fix import Fix
 from .model_program import ProgramSection
-from .tmem_model import Tmem
 from .model_sweep import Sweep
+from .tmem_model import Tmem
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -30,7 +30,7 @@ def run_scenario(
     `LayoutError` (all `ValueError`) for bad input; broken limits are in `result.violations`.
 
     >>> run_scenario("fp16-column-128B").headline
-    '1 wavefront, the ideal: no excess (column 0: 1 of 1 on h200)'
+    '1 wavefront, the ideal: no excess on h200'
     """
     loaded = scenario if isinstance(scenario, LoadedScenario) else load(scenario)
     machine = choose_chip(loaded, chip, overrides)

@@ -85,6 +85,36 @@ def rescale(layout: Layout, row: int, pitch: int) -> Layout | None:
     def moved(stride: int) -> int:
         return stride // row * pitch if stride >= row and stride % row == 0 else stride
 
+    return _restride(layout, moved)
+
+
+def compact(layout: Layout) -> Layout:
+    """The layout with its rows put together: padding that its strides hold is taken out at every level.
+
+    A layout whose strides do not nest (rows that overlap or interleave) stays as it is.
+
+    >>> from bankbench.layouts import parse
+    >>> str(compact(parse("S[(2,8,64):(600,72,1)]")))
+    'S[(2,8,64):(512,64,1)]'
+    """
+    leaves = _leaves(layout)
+    if not leaves:
+        return layout
+    tight: dict[int, int] = {}
+    reach = closer = 1  # elements from the first to the last one below this level: as it is, and put together
+    for extent, stride in sorted(leaves, key=lambda leaf: leaf[1]):
+        if extent == 1 or stride == 0:
+            continue
+        if stride < reach or stride in tight:
+            return layout
+        tight[stride] = closer
+        reach += (extent - 1) * stride
+        closer += (extent - 1) * tight[stride]
+    return _restride(layout, lambda stride: tight.get(stride, stride)) or layout
+
+
+def _restride(layout: Layout, moved: Callable[[int], int]) -> Layout | None:
+    """The layout with every stride changed; None for a notation without strides."""
     if isinstance(layout, TileLayout):
         return TileLayout.from_iters([replace(item, stride=moved(item.stride)) for item in layout.shard])
     if isinstance(layout, CuteLayout):
@@ -92,21 +122,6 @@ def rescale(layout: Layout, row: int, pitch: int) -> Layout | None:
     if isinstance(layout, TlaLayout):
         return TlaLayout(layout.shape, _map(layout.stride, moved), layout.origin)
     return None
-
-
-def compact(layout: Layout) -> Layout:
-    """The layout with its rows put together: padding that its strides hold is taken out, level by level.
-
-    >>> from bankbench.layouts import parse
-    >>> str(compact(parse("S[(2,8,64):(600,72,1)]")))
-    'S[(2,8,64):(512,64,1)]'
-    """
-    for level in row_levels(layout):
-        used = 1 + sum((extent - 1) * stride for extent, stride in _leaves(layout) if 0 < stride < level)
-        closer = rescale(layout, level, used) if used < level else None
-        if closer is not None:
-            return compact(closer)
-    return layout
 
 
 def _leaves(layout: Layout) -> list[tuple[int, int]]:
