@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 import yaml
 from bankbench.reports.terminal import render_text
@@ -39,20 +37,15 @@ def kinds(result) -> dict[str, dict]:
     return {row["kind"]: row for row in result.table("layouts").rows()}
 
 
-def test_row_store_and_ldmatrix_load_take_the_128_byte_swizzle_in_under_a_second() -> None:
+def test_row_store_and_ldmatrix_load_take_the_128_byte_swizzle() -> None:
     loaded = scenario(LDMATRIX, "{dtype: f16, shape: [128, 64]}")
-    start = time.perf_counter()
     result = fix_scenario(loaded)
-    seconds = time.perf_counter() - start
     best = kinds(result)["swizzle"]
     assert (best["layout"], best["excess"], best["bytes"], best["unused"]) == ("swizzle 128B", 0, 16384, 0)
     assert "none with fewer exists" in result.headline
     assert any("no layout takes fewer" in line for line in result.reasons)
     assert any(line.startswith("rank argument") for line in result.reasons)
     assert kinds(result)["padding"]["layout"] == "pad 8"
-    assert (
-        seconds < 20
-    )  # the benchmark measures it; this only catches a search that has become something else
 
 
 def test_the_fp32_transpose_pads_one_word_or_swizzles_five_bits() -> None:
