@@ -23,9 +23,9 @@ from .hopper_streams import chase_group, idle_group, lsu_group, wgmma_group
 
 __all__ = ["Copies", "predict", "side_kind"]
 
-_CYCLES = 24_000
+_CYCLES = 32_000
 _SETTLE = 0.25
-_LATER = 300
+_LATER = 500
 """Cycles by which the accesses begin after the wgmma; streams that can lock in two ways depend on it."""
 _STORE_ISSUE = 160
 """Cycles between two stores of the measuring loop, which bounds small ones (4 KiB: 25.3 bytes a cycle)."""
