@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import ScenarioError, UnknownAnswerError
-    from .library import compare, fix, run
+    from .api import compare, fix, run
     from .load import LoadedScenario, catalogue, load, loads
     from .profiles import compare_profile, read_profile
     from .traces import replay
@@ -38,7 +38,7 @@ __all__ = [
 
 _WHERE = {
     **dict.fromkeys(("ScenarioError", "UnknownAnswerError"), ".errors"),
-    **dict.fromkeys(("compare", "fix", "run"), ".library"),
+    **dict.fromkeys(("compare", "fix", "run"), ".api"),
     **dict.fromkeys(("LoadedScenario", "catalogue", "load", "loads"), ".load"),
     **dict.fromkeys(("compare_profile", "read_profile"), ".profiles"),
     "replay": ".traces",

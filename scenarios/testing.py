@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from ..sim.results import RunResult
-    from .library import Source
+    from .api import Source
 
 __all__ = ["assert_conflict_free", "assert_expectations"]
 
@@ -59,7 +59,7 @@ def assert_expectations(scenario: Source, *, chip: str | None = None) -> None:
     >>> assert_expectations("transpose-pitch-32")
     """
     __tracebackhide__ = True
-    from .library import run
+    from .api import run
 
     result = run(scenario, chip=chip)
     broken = [*result.violations, *(f"unknown: {line}" for line in result.unknowns)]
@@ -77,7 +77,7 @@ def _is_scenario(what: Any) -> bool:
 def _assert_scenario(what: Any, chip: str | None, max_excess: int) -> None:
     __tracebackhide__ = True
     from ..sim.results import RunResult
-    from .library import run
+    from .api import run
 
     if isinstance(what, RunResult):
         if chip is not None and chip != what.chip:
