@@ -45,7 +45,9 @@ def _mood(result: RunResult) -> str:
     if result.exit_code:
         return "bad" if result.exit_code == 1 else "warn"
     hazards = any(len(table) for table in result.tables if table.name.endswith("hazards"))
-    return "excess" if hazards or result.extra.get("totals", {}).get("excess_wavefronts") else "fine"
+    totals = result.extra.get("totals", {})
+    avoidable = totals.get("excess_wavefronts") or totals.get("conflict_cycles")
+    return "excess" if hazards or avoidable else "fine"
 
 
 @lru_cache(maxsize=1)
