@@ -60,20 +60,24 @@ def evaluate_program(loaded: LoadedScenario, chip: Chip) -> Part:
     broken: list[str] = []
     resting: list[str] = []
     status = run.status
-    reasons = list(_reasons(run))
+    critical = run.critical
+    advised: list[str] = []
     tables = list(_tables(run, chip))
     if sm is not None and lowered.engines is not None:
         broken = hazard_lines(sm)
         resting, status = standing(chip, run.status)
-        reasons += advice(run, sm, lowered.engines)
+        advised = advice(run, sm, lowered.engines)
+        if sm.totals()["busy", "tensor core"]:
+            # The engine's own sentence knows the parts of the warps' path only, not the engines beside it.
+            critical, *advised = advised
         tables[1:1] = busy_tables(run, sm)
     totals = {"cycles": float(run.cycles)}
     return Part(
         headline=f"{run.cycles:,} cycles ({run.instructions:,} instructions of {lowered.program.warps} warps)",
         status=status,
-        reasons=tuple(reasons),
+        reasons=(critical, *_extrapolated(run), *advised),
         tables=tuple(tables),
-        pictures=_pictures(run, sm, chip),
+        pictures=_pictures(run, sm, chip, critical),
         assumptions=(*run.assumptions, *resting, *lowered.assumptions),
         violations=(
             *broken,
@@ -140,13 +144,12 @@ def _simulated(
     return run, sm
 
 
-def _reasons(run: Simulation) -> tuple[str, ...]:
-    lines = [run.critical]
-    if run.skipped_trips:
-        lines.append(
-            f"{run.skipped_trips:,} loop trips ({run.skipped_cycles:,} cycles) were extrapolated from a steady state."
-        )
-    return tuple(lines)
+def _extrapolated(run: Simulation) -> tuple[str, ...]:
+    if not run.skipped_trips:
+        return ()
+    return (
+        f"{run.skipped_trips:,} loop trips ({run.skipped_cycles:,} cycles) were extrapolated from a steady state.",
+    )
 
 
 def _tables(run: Simulation, chip: Chip) -> tuple[Table, ...]:
@@ -166,7 +169,7 @@ def _tables(run: Simulation, chip: Chip) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _pictures(run: Simulation, sm: HopperSm | None, chip: Chip) -> tuple[Picture, ...]:
+def _pictures(run: Simulation, sm: HopperSm | None, chip: Chip, critical: str) -> tuple[Picture, ...]:
     if run.timeline is None:
         return ()
     tracks = _tracks(run, sm, chip)
@@ -188,4 +191,4 @@ def _pictures(run: Simulation, sm: HopperSm | None, chip: Chip) -> tuple[Picture
         ],
     }
     part = f"the first {shown:,} of {run.cycles:,} cycles" if shown < run.cycles else f"{run.cycles:,} cycles"
-    return (Picture("timeline", f"Timeline, {part}", f"{run.critical} {len(tracks)} tracks.", data),)
+    return (Picture("timeline", f"Timeline, {part}", f"{critical} {len(tracks)} tracks.", data),)
