@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .errors import ScenarioError, UnknownAnswerError
     from .api import compare, fix, run
+    from .errors import ScenarioError, UnknownAnswerError
     from .load import LoadedScenario, catalogue, load, loads
     from .profiles import compare_profile, read_profile
     from .traces import replay
