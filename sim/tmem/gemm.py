@@ -272,13 +272,15 @@ class GemmLoop:
         d = self._place("acc", a, self.acc_stages)
         shape = ".16x64b" if d.piece.half else ".32x32b"
         per = SHAPES[shape][1]
-        at = d.column
-        while at < d.end:
-            num = min(self.epilogue_columns // per or 1, 1 << ((d.end - at) // per).bit_length() - 1)
-            item = LoadStore("ld", shape, num, warp, 32 * (warp % 4) + d.lane, at, chip=self.chip)
-            slabs = region_of(d, [warp]).slabs
-            yield item, Region("tmem", at, at + item.columns, slabs)
-            at += item.columns
+        at, end, lane = d.column, d.end, 32 * (warp % 4) + d.lane
+        most = self.epilogue_columns // per or 1
+        slabs = region_of(d, [warp]).slabs
+        while at < end:
+            num = min(most, 1 << ((end - at) // per).bit_length() - 1)
+            item = LoadStore("ld", shape, num, warp, lane, at, chip=self.chip)
+            behind = at + item.columns
+            yield item, Region("tmem", at, behind, slabs)
+            at = behind
 
     def _epilogue(self, warp: int) -> Iterator[Step]:
         yield Step("wait", "allocated")

@@ -142,9 +142,11 @@ def check_window(first: int, last: int, warp: int, chip: str | Chip = DEFAULT_CH
     shape = geometry(chip)
     if not (0 <= first <= last < shape.lanes):
         raise TmemError(f"lanes {first} to {last} do not exist: lanes 0 to {shape.lanes - 1}")
-    own = window_of(warp, chip)
-    if own.first <= first and last <= own.last:
+    wide = shape.window_lanes
+    # both ends in one window, the warp's own
+    if warp >= 0 and first // wide == last // wide == warp % shape.windows:
         return
+    own = window_of(warp, chip)
     raise TmemError(
         f"warp {warp} may touch {own} only, not lanes {first} to {last}; these need "
         f"{_warps(warps_for_lanes(first, last, chip))} (modulo {shape.windows})"

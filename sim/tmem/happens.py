@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from .program import Region, Step
 
-__all__ = ["PROXY", "TCGEN05", "Access", "Clock", "Footprint", "Hazard", "Hazards", "Track", "join"]
+__all__ = ["PROXY", "TCGEN05", "Access", "Clock", "Footprint", "Hazard", "Hazards", "Track", "joined"]
 
 Track = tuple[str, str]
 Clock = dict[Track, int]
@@ -50,20 +50,47 @@ class Hazard:
 
 @dataclass(slots=True, eq=False)
 class Access:
-    """One access: who, which step, its place on its track, and whether it writes."""
+    """One access: who, which step, its latest place on its track, and whether it writes.
+
+    `plain` accesses are those of ordinary stores, which the asynchronous proxy sees only after a fence; `product` is
+    the shape of a product, None for all else.
+    """
 
     role: str
     step: Step
     track: Track
     number: int
     writes: bool
+    plain: bool
+    product: object
+
+    def behind(self, other: Access, number: int, known: Clock) -> bool:
+        """Whether it, `number`-th of its track, surely comes after an earlier access; False: look more closely."""
+        before = other.number
+        if known.get(other.track, 0) >= before:
+            return not other.plain
+        product = self.product
+        return (
+            product is not None and product is other.product and before != number and self.role == other.role
+        )
 
 
-def join(into: Clock, other: Mapping[Track, int]) -> None:
-    """The later of two clocks, in place."""
+def joined(clock: Clock, other: Clock) -> Clock:
+    """The later of two clocks: the first itself when the second adds nothing.
+
+    >>> joined({("mma", "tc"): 3}, {("mma", "tc"): 2, ("tma", "full"): 1})
+    {('mma', 'tc'): 3, ('tma', 'full'): 1}
+    """
+    if other is clock:
+        return clock
+    later = None
+    get = clock.get
     for track, number in other.items():
-        if number > into.get(track, 0):
-            into[track] = number
+        if number > get(track, 0):
+            if later is None:
+                later = clock.copy()
+            later[track] = number
+    return clock if later is None else later
 
 
 @dataclass(slots=True, eq=False)
@@ -86,23 +113,47 @@ class _Spot:
                 other.live[self] = other.near[self]
         (self.writes if access.writes else self.reads)[access.track] = access
 
+    def follow(self, access: Access, number: int, known: Clock) -> bool:
+        """Remembers an access to a region that meets itself only, when it comes behind all that it could meet.
+
+        Most accesses of a loop are of this kind. False, and nothing has changed, for all others.
+        """
+        writes, reads = self.writes, self.reads
+        for other in writes.values():
+            if not access.behind(other, number, known):
+                return False
+        if access.writes:
+            for other in reads.values():
+                if not access.behind(other, number, known):
+                    return False
+            reads.clear()
+            writes.clear()
+            writes[access.track] = access
+        else:
+            reads[access.track] = access
+        access.number = number
+        return True
+
     def close(self, done: list[tuple[dict[Track, Access], Track]]) -> None:
         """Forgets accesses that every later one is ordered behind."""
         for accesses, track in done:
             del accesses[track]
-        if not self.writes and not self.reads:
+        # a region that meets itself only is opened again at once: it may stay in its own list
+        if not self.writes and not self.reads and len(self.near) > 1:
             for other in self.near:
                 del other.live[self]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Footprint:
-    """What a step of a role touches: spots, whether it writes them, whether tensor memory's fences count."""
+    """What a step of a role touches: spots, its access to each, whether tensor memory's fences count.
 
-    role: str
-    step: Step
-    track: Track
-    places: tuple[tuple[_Spot, bool, bool], ...]
+    The accesses are those of the latest execution of the step: a spot keeps one of a track, so an older one has no
+    place to stay. `repeats` says that executions in a row change nothing but the number.
+    """
+
+    places: tuple[tuple[_Spot, Access, bool], ...]
+    repeats: bool
 
 
 class Hazards:
@@ -110,9 +161,9 @@ class Hazards:
 
     def __init__(self) -> None:
         self._spots: dict[Region, _Spot] = {}
+        self._spaces: dict[str, list[tuple[int, int, int, _Spot]]] = {}
         self._found: dict[tuple[str, ...], Hazard] = {}
         self._last: Footprint | None = None
-        self._repeated: list[Access] = []
 
     @property
     def found(self) -> tuple[Hazard, ...]:
@@ -121,44 +172,49 @@ class Hazards:
 
     def footprint(self, role: str, step: Step, track: Track) -> Footprint:
         """What a step of a role touches, looked up once for all executions of the step."""
-        inside = step.op in TCGEN05
-        places = [(self._spot(r), False, inside and r.space == "tmem") for r in step.reads]
-        places += [(self._spot(r), True, inside and r.space == "tmem") for r in step.writes]
-        return Footprint(role, step, track, tuple(places))
+        op = step.op
+        inside = op in TCGEN05
+        product = step.item if op == "mma" else None
+        places: list[tuple[_Spot, Access, bool]] = []
+        for regions, writes in ((step.reads, False), (step.writes, True)):
+            for region in regions:
+                access = Access(role, step, track, 0, writes, op == "write", product)
+                places.append((self._spot(region), access, inside and region.space == "tmem"))
+        return Footprint(tuple(places), op == "mma")
 
-    def touch(
-        self, what: Footprint, number: int, known: Mapping[Track, int], fenced: Mapping[Track, int]
-    ) -> None:
+    def touch(self, what: Footprint, number: int, known: Clock, fenced: Clock) -> None:
         """Checks the accesses of a step against the earlier ones and remembers them.
 
         `number` is the step's place on its track, `known` what its role has heard of, `fenced` what it may rely on
         for tensor memory.
         """
-        if what is self._last and what.step.op == "mma":
+        if what is self._last and what.repeats:
             # products in a row: nothing came between, so only their number changes
-            for access in self._repeated:
+            for _, access, _ in what.places:
                 access.number = number
             return
         self._last = what
-        self._repeated = []
-        for spot, writes, inside in what.places:
-            access = Access(what.role, what.step, what.track, number, writes)
+        for spot, access, inside in what.places:
             if spot.live:
-                self._meet(spot, access, fenced if inside else known, known)
+                heard = fenced if inside else known
+                if len(spot.near) == 1 and spot.follow(access, number, heard):
+                    continue
+                self._meet(spot, access, number, heard, known)
+            access.number = number
             spot.open(access)
-            self._repeated.append(access)
 
-    def _meet(
-        self, spot: _Spot, access: Access, known: Mapping[Track, int], heard: Mapping[Track, int]
-    ) -> None:
-        writes = access.writes
+    def _meet(self, spot: _Spot, access: Access, number: int, known: Clock, heard: Clock) -> None:
+        """Compares an access, the `number`-th of its track, with the open ones; its own number is still an old one."""
+        writes, own = access.writes, access.track
+        get = known.get
         for near, covered in tuple(spot.live.items()) if writes else spot.live.items():
             done: list[tuple[dict[Track, Access], Track]] = []
             for earlier in (near.writes, near.reads) if writes else (near.writes,):
                 for track, other in earlier.items():
-                    if other.number == access.number and track == access.track:
+                    before = other.number
+                    if before == number and track == own:
                         continue  # the step itself, which reads and writes the place
-                    if not _ordered(other, access, known):
+                    if (other.plain or get(track, 0) < before) and not _ordered(other, access, known):
                         smaller = min(spot.region, near.region, key=lambda r: r.end - r.first)
                         self._add(other, access, smaller, heard)
                     elif writes and covered:
@@ -170,10 +226,15 @@ class Hazards:
         spot = self._spots.get(region)
         if spot is None:
             spot = self._spots[region] = _Spot(region)
-            for other in self._spots.values():
-                if region.meets(other.region):
-                    spot.near[other] = covers = region.covers(other.region)
-                    other.near[spot] = other.region.covers(region)
+            alike = self._spaces.setdefault(region.space, [])
+            first, end, slabs = region.first, region.end, region.slabs
+            alike.append((first, end, slabs, spot))
+            # Region.meets, spelled out: every new region is compared with all others of its space
+            for its_first, its_end, its_slabs, other in alike:
+                if first < its_end and its_first < end and slabs & its_slabs:
+                    there = other.region
+                    spot.near[other] = covers = region.covers(there)
+                    other.near[spot] = there.covers(region)
                     if other.writes or other.reads:
                         spot.live[other] = covers
         return spot
@@ -223,7 +284,7 @@ def _ordered(first: Access, second: Access, known: Mapping[Track, int]) -> bool:
     if pair not in _IN_ORDER:
         return first.track == second.track and first.step.op == second.step.op in ("write", "read")
     if pair == ("mma", "mma"):
-        return first.step.item == second.step.item
+        return first.step.item is second.step.item or first.step.item == second.step.item
     if pair == ("shift", "cp"):
         return getattr(second.step.item, "shape", "") == ".4x256b"
     return True

@@ -39,6 +39,7 @@ _REDUCIBLE = (".32x32b", ".16x32bx2")
 _REDUCING_ARCHS = ("sm_101", "sm_103", "sm_110")
 
 
+@lru_cache(maxsize=64)
 def _shape(name: str) -> tuple[str, tuple[int, int, int, int]]:
     shape = name if name.startswith(".") else f".{name}"
     if shape not in SHAPES:

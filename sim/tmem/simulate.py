@@ -1,6 +1,6 @@
-"""Time: roles of one block on the tensor pipe, the copy paths and the load and store ports of one SM, on SimPy's clock.
+"""Time: roles of one block on the tensor pipe, the copy paths and the load and store ports of one SM, on one clock.
 
-Each role is a SimPy process that executes its steps in order. Asynchronous work is placed on its resource when it is
+Each role is a generator that executes its steps in order. Asynchronous work is placed on its resource when it is
 issued: a resource serves in the order of issue and knows when it is free next. A role keeps its own time and runs ahead
 of the clock until something of another role can concern it: a wait for a phase that is not complete, or a resource that
 another role has used too. So an instruction costs at most one event, and most cost none.
@@ -11,19 +11,17 @@ shifts of its thread are complete. All figures come from the chip file; `Simulat
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
-import simpy
+from collections.abc import Iterator
 
 from ..chip import Chip, load_chip
 from ..engine.errors import CycleLimitError, DeadlockError
 from ._barriers import Barriers
-from ._role_state import Ready, RoleState
+from ._clock import EventClock
+from ._role_state import Ready, RoleState, Row
 from .copy import Copy
 from .errors import TmemError
 from .geometry import DEFAULT_CHIP
-from .happens import PROXY, Clock, Hazards, Track, join
+from .happens import PROXY, Clock, Hazards, joined
 from .loadstore import LoadStore
 from .mma import MmaShape
 from .outcome import Simulation, Span
@@ -32,12 +30,24 @@ from .timing import copy_cycles, load_store_cycles, mma_cycles, transfer_cycles
 
 __all__ = ["Simulation", "Span", "simulate"]
 
-_Steps = Generator[simpy.Event, Any, None]
 _ASYNC = {"mma": "tc", "cp": "tc", "shift": "tc", "ld": "ld", "st": "st"}
 _WORK = ("mma", "cp", "shift", "ld", "st", "tma")
+_TOUCH = (*_WORK, "write", "read", "dealloc")
+_TELL = ("wait", "tma", "commit", "arrive", "expect")
+# what the role pays for steps that it executes itself
+_CYCLES = {
+    "wait_ld": "tmem.wait_ld_cycles",
+    "wait_st": "tmem.wait_st_cycles",
+    "fence_after": "tmem.fence_cycles",
+    "fence_before": "tmem.fence_cycles",
+    "fence_async": "tmem.fence_cycles",
+    "alloc": "tmem.alloc.cycles",
+    "dealloc": "tmem.alloc.dealloc_cycles",
+}
 _ROWS = {"mma": "tensor pipe", "cp": "tcgen05.cp", "shift": "tcgen05.shift", "tma": "TMA"}
 _SPANS = 20_000
 _KEPT = 4096
+_NOTHING: Clock = {}
 
 
 def simulate(
@@ -62,39 +72,36 @@ class _Machine:
     def __init__(self, program: Program, chip: Chip, record: bool, check: bool) -> None:
         self.program = program
         self.chip = chip
-        self.env = simpy.Environment()
-        self.bars = Barriers(self.env, program)
+        self.clock = EventClock()
+        self.bars = Barriers(self.clock, program)
         self.states = [RoleState(role) for role in program.roles]
-        self.free: dict[str, float] = {}
-        self.busy: dict[str, float] = {}
+        self.rows: dict[str, Row] = {}
         self.waits: dict[tuple[str, str], float] = {}
         self.idle: dict[str, float] = {}
         self.hazards = Hazards()
         self.check = check
         self.spans: list[Span] | None = [] if record else None
         self.rests: dict[str, None] = {}
-        self.owner: dict[str, str] = {}
-        self.shared: set[str] = set()
         self.figures: dict[str, float] = {}
+        self.prices: dict[tuple[object, ...], tuple[float, float]] = {}
         self.steps = 0
         self.products = 0
         self.mma_until = 0.0
 
     def run(self, limit: float) -> Simulation:
         for state in self.states:
-            self.env.process(self._role(state))
-        # not run(until=limit): SimPy would let the clock go on to the limit when nothing happens any more
-        while self.env.peek() <= limit:
-            self.env.step()
+            state.resume = self._role(state).__next__
+            self.clock.at(0.0, state.resume)
+        more = self.clock.run(limit)
         waiting = tuple(f"{s.role.name} in {s.at}" for s in self.states if not s.finished)
         if waiting:
-            if self.env.peek() < float("inf"):
+            if more:
                 raise CycleLimitError(self.program.name, int(limit), waiting)
             raise DeadlockError(self.program.name, int(self._end()), waiting)
         return Simulation(
             self.program.name,
             self._end(),
-            dict(sorted(self.busy.items(), key=lambda item: -item[1])),
+            dict(sorted(((r.name, r.busy) for r in self.rows.values()), key=lambda item: -item[1])),
             self.waits,
             self.idle,
             dict(self.ends),
@@ -111,7 +118,7 @@ class _Machine:
         return {state.role.name: state.done_at.get("end", 0.0) for state in self.states}
 
     def _end(self) -> float:
-        return max([*self.ends.values(), *self.free.values()], default=0.0)
+        return max([*self.ends.values(), *(row.free for row in self.rows.values())], default=0.0)
 
     def _figure(self, path: str) -> float:
         if path not in self.figures:
@@ -119,83 +126,116 @@ class _Machine:
             self.rests[path] = None
         return self.figures[path]
 
-    def _role(self, state: RoleState) -> _Steps:
-        env = self.env
+    def _role(self, state: RoleState) -> Iterator[None]:
+        """Executes the steps; yields where it waits for something that has been asked to resume it."""
+        clock, check, waited, prepared = self.clock, self.check, state.waited, state.ready
         issue = self._figure("tcgen05.issue_cycles")
+        steps = 0
         for step in state.role.steps:
             state.at = step
-            self.steps += step.times
-            op = step.op
+            steps += step.times
+            ready = prepared.get(id(step)) or self._prepare(state, step)
+            op = ready.op
             if op == "wait":
-                bar, turn = self.bars[step.barrier], state.waited.get(step.barrier, 0)
-                state.waited[step.barrier] = turn + 1
+                bar = ready.bar
+                assert bar is not None
+                turn = waited.get(step.barrier, 0)
+                waited[step.barrier] = turn + 1
                 if bar.completed <= turn:
                     while bar.completed <= turn:
-                        if bar.event is None:
-                            bar.event = env.event()
-                        yield bar.event
-                    self._waited(state, step, float(env.now))
-                if self.check and turn >= bar.spec.initial:
-                    join(state.known, bar.learned(turn))
-            elif op in _WORK:
-                ready = state.ready.get(id(step)) or self._prepare(state, step)
-                if ready.row in self.shared and state.time > env.now:
-                    yield env.timeout(state.time - env.now)
-                self._async(state, ready)
+                        bar.waiting.append(state.resume)
+                        yield
+                    if clock.now > state.time:
+                        self._waited(state, ready, clock.now)
+                if check and turn >= bar.spec.initial:
+                    state.known = joined(state.known, bar.learned(turn))
+            elif ready.row is not None:
+                if ready.row.shared and state.time > clock.now:
+                    self._resume_at(state)
+                    yield
+                self._async(state, ready, ready.row, step.times)
                 state.time += issue * step.times
+            elif op == "fence_after":
+                if check:
+                    state.fenced = state.known
+                state.time += ready.cycles
             elif op == "commit":
-                self._commit(state, step)
+                self._commit(state, ready)
                 state.time += issue
             else:
-                state.time += self._sync(state, step)
-        if state.time > env.now:
-            yield env.timeout(state.time - env.now)
+                state.time += self._sync(state, ready)
+        if state.time > clock.now:
+            self._resume_at(state)
+            yield
         state.finished = True
         state.done_at["end"] = state.time
+        self.steps += steps
+        yield  # for good: nothing resumes a role that has ended
+
+    def _resume_at(self, state: RoleState) -> None:
+        """Asks for the role to go on when the clock has come to its own time."""
+        now = self.clock.now
+        self.clock.at(now + (state.time - now), state.resume)
 
     def _prepare(self, state: RoleState, step: Step) -> Ready:
-        """Row, cycles and track of a step, kept for the next time that the same step comes."""
-        name = state.role.name
-        row = _ROWS.get(step.op) or f"tmem {step.op} window {state.role.warp % 4}"
-        if self.owner.setdefault(row, name) != name:
-            self.shared.add(row)
-        busy, latency = self._price(step, step.item)
-        track = (name, _ASYNC.get(step.op, step.barrier or step.op))
-        ready = Ready(step, row, busy, latency, track, str(step), self.hazards.footprint(name, step, track))
+        """What the step needs at every execution, kept for the next time that the same step comes."""
+        name, op = state.role.name, step.op
+        text = "" if self.spans is None else str(step)
+        if op in _WORK:
+            row = self._row(_ROWS.get(op) or f"tmem {op} window {state.role.warp % 4}", name)
+            ready = Ready(step, op, (name, _ASYNC.get(op, step.barrier or op)), text, None, row=row)
+            ready.busy, ready.latency = self._price(step, step.item)
+        else:
+            ready = Ready(step, op, (name, op), text, None)
+            if op in _CYCLES:
+                ready.cycles = self._figure(_CYCLES[op])
+            elif op in ("work", "write", "read"):
+                ready.cycles = step.amount
+        if op in _TELL:
+            ready.bar = self.bars[step.barrier]
+        if self.check and op in _TOUCH:
+            ready.footprint = self.hazards.footprint(name, step, ready.track)
         if len(state.ready) >= _KEPT:
             state.ready.clear()
         state.ready[id(step)] = ready
         return ready
 
+    def _row(self, name: str, role: str) -> Row:
+        row = self.rows.get(name)
+        if row is None:
+            row = self.rows[name] = Row(name, role)
+        elif row.owner != role:
+            row.shared = True
+        return row
+
     # waiting and telling
 
-    def _waited(self, state: RoleState, step: Step, now: float) -> None:
+    def _waited(self, state: RoleState, ready: Ready, now: float) -> None:
         """Notes a wait that ended at `now`; one whose phase came before the role did costs nothing."""
-        if now > state.time:
-            key = (state.role.name, step.barrier)
-            self.waits[key] = self.waits.get(key, 0.0) + now - state.time
-            state.cause = step.barrier.split("[")[0]
-            self._span(state.role.name, str(step), state.time, now, waiting=True)
-            state.time = now
+        barrier = ready.step.barrier
+        key = (state.role.name, barrier)
+        self.waits[key] = self.waits.get(key, 0.0) + now - state.time
+        state.cause = barrier.split("[")[0]
+        if self.spans is not None:
+            self._span(state.role.name, ready.text, state.time, now, waiting=True)
+        state.time = now
 
     def _tell(self, state: RoleState) -> Clock:
         """What an arrival carries: all that is known, own loads and stores as far as a fence has published them."""
         if not self.check:
-            return {}
-        clock = state.known.copy()
-        for kind in ("ld", "st"):
-            track = (state.role.name, kind)
+            return _NOTHING
+        clock = state.known
+        for track in (state.loads, state.stores):
             if track in clock:
-                clock[track] = state.told.get(track, 0)
+                clock = {**clock, track: state.told.get(track, 0)}
         return clock
 
     # asynchronous work
 
-    def _async(self, state: RoleState, ready: Ready) -> None:
-        step, row, busy, track = ready.step, ready.row, ready.busy, ready.track
-        op = step.op
-        free = self.free.get(row, -1.0)
-        start = max(state.time, free)
+    def _async(self, state: RoleState, ready: Ready, row: Row, times: int) -> None:
+        op, track, busy = ready.op, ready.track, ready.busy
+        free, time = row.free, state.time
+        start = free if free > time else time
         done_at = state.done_at
         last = 0.0  # start of the last product of a run, from the first
         if op == "mma":
@@ -206,29 +246,32 @@ class _Machine:
                 self._stands_still("scale-factor copies", copied - start)
             state.cause = ""
             start = max(start, copied)
-            self.products += step.times
-            state.since_commit += step.times
-            if step.times > 1:
-                last = (step.times - 1) * max(busy, self.figures["tcgen05.issue_cycles"])
+            self.products += times
+            state.since_commit += times
+            if times > 1:
+                last = (times - 1) * max(busy, self.figures["tcgen05.issue_cycles"])
                 busy += last
             self.mma_until = max(self.mma_until, start + busy)
         elif op == "ld" and self.mma_until > start:
             busy /= 1 - self._figure("tmem.ld.mma_share")
-        self.free[row] = start + busy
-        self.busy[row] = self.busy.get(row, 0.0) + busy
+        row.free = start + busy
+        row.busy += busy
         done = start + (last + ready.latency if last else max(ready.latency, busy))
-        self._span(row, ready.text, start, start + busy)
-        state.issued[track] = number = state.issued.get(track, 0) + step.times
+        if self.spans is not None:
+            self._span(row.name, ready.text, start, start + busy)
+        state.issued[track] = number = state.issued.get(track, 0) + times
         if done > done_at.get(track[1], 0.0):
             done_at[track[1]] = done
         if op == "cp":
             done_at["cp"] = start + max(busy, self._figure("tcgen05.cp.visible_to_mma"))
-        if self.check:
+        if ready.footprint is not None:
             self.hazards.touch(ready.footprint, number, state.known, state.fenced)
-        if op == "tma":
-            bar = self.bars[step.barrier]
-            self.bars.tell(bar, state.known | {track: number})
-            bar.bytes_under_way += step.amount
+        bar = ready.bar
+        if bar is not None:
+            if self.check:
+                bar.tell(state.known)
+                bar.clock = {**bar.clock, track: number}
+            bar.bytes_under_way += ready.step.amount
             bar.landing = max(bar.landing, done)
             self.bars.settle(bar)
 
@@ -237,6 +280,21 @@ class _Machine:
             self.idle[cause] = self.idle.get(cause, 0.0) + cycles
 
     def _price(self, step: Step, item: Copy | MmaShape | LoadStore | None) -> tuple[float, float]:
+        """(busy, latency) of a step, worked out once for all that cost the same."""
+        if step.op == "mma" and isinstance(item, MmaShape):
+            key = (item, step.operands)
+        elif step.op == "cp" and isinstance(item, Copy):
+            key = ("cp", item.shape, item.multicast)
+        elif step.op in ("ld", "st") and isinstance(item, LoadStore):
+            key = (step.op, item.op, item.bytes_moved)
+        else:
+            key = (step.op, step.amount)
+        found = self.prices.get(key)
+        if found is None:
+            found = self.prices[key] = self._new_price(step, item)
+        return found
+
+    def _new_price(self, step: Step, item: Copy | MmaShape | LoadStore | None) -> tuple[float, float]:
         if step.op == "mma" and isinstance(item, MmaShape):
             found = mma_cycles(item, step.operands, self.chip)
             self.rests |= dict.fromkeys(found.rests_on)
@@ -258,72 +316,56 @@ class _Machine:
     def _rest(self, *paths: str) -> None:
         self.rests |= dict.fromkeys(paths)
 
-    def _commit(self, state: RoleState, step: Step) -> None:
+    def _commit(self, state: RoleState, ready: Ready) -> None:
         done = max(state.done_at.get("tc", 0.0), state.time)
         if state.since_commit > 1:
             done += self._figure("tcgen05.latency.burst_overhead")
         state.since_commit = 0
-        track = (state.role.name, "tc")
-        clock = state.known | {track: state.issued.get(track, 0)}
-        self.bars.later(done, self.bars[step.barrier], clock)
+        clock = _NOTHING
+        if self.check:
+            clock = {**state.known, state.tensor: state.issued.get(state.tensor, 0)}
+        assert ready.bar is not None
+        self.bars.later(done, ready.bar, clock)
 
     # what the role does itself
 
-    def _sync(self, state: RoleState, step: Step) -> float:
-        op = step.op
+    def _sync(self, state: RoleState, ready: Ready) -> float:
+        """Executes the step and says how long the role takes."""
+        op, step, bar = ready.op, ready.step, ready.bar
         now = state.time
-        if op in ("wait_ld", "wait_st"):
+        if op == "expect" and bar is not None:
+            # at once: it cannot end a phase, whose bytes come later
+            bar.bytes_due += step.amount
+            self.bars.arrive(bar, self._tell(state))
+        elif op == "arrive" and bar is not None:
+            self.bars.later(now, bar, self._tell(state))
+        elif op in ("wait_ld", "wait_st"):
             kind = op.removeprefix("wait_")
             track = (state.role.name, kind)
-            state.known[track] = state.fenced[track] = state.issued.get(track, 0)
-            cycles = max(self._figure(f"tmem.{op}_cycles"), state.done_at.get(kind, 0.0) - now)
+            done = {track: state.issued.get(track, 0)}
+            state.known, state.fenced = state.known | done, state.fenced | done
+            cycles = max(ready.cycles, state.done_at.get(kind, 0.0) - now)
             key = (state.role.name, f"tcgen05.wait::{kind}")
             self.waits[key] = self.waits.get(key, 0.0) + cycles
             self._span(state.role.name, f"wait::{kind}", now, now + cycles, waiting=True)
             return cycles
-        if op == "fence_after":
-            if self.check:
-                state.fenced = state.known.copy()
-            return self._figure("tmem.fence_cycles")
-        if op == "fence_before":
-            for kind in ("ld", "st"):
-                track = (state.role.name, kind)
+        elif op == "fence_before":
+            for track in (state.loads, state.stores):
                 if track in state.known:
                     state.told[track] = state.known[track]
-            return self._figure("tmem.fence_cycles")
-        if op == "fence_async":
-            state.known[state.role.name, PROXY] = state.issued.get((state.role.name, "write"), 0)
-            return self._figure("tmem.fence_cycles")
-        if op == "arrive":
-            self.bars.later(now, self.bars[step.barrier], self._tell(state))
-            return 0
-        if op == "expect":
-            # at once: it cannot end a phase, whose bytes come later
-            bar = self.bars[step.barrier]
-            bar.bytes_due += step.amount
-            self.bars.arrive(bar, self._tell(state))
-            return 0
-        if op in ("write", "read"):
-            track = (state.role.name, op)
+        elif op == "fence_async":
+            written = state.issued.get((state.role.name, "write"), 0)
+            state.known = {**state.known, (state.role.name, PROXY): written}
+        elif op in ("write", "read", "dealloc"):
+            track = ready.track
             state.issued[track] = number = state.issued.get(track, 0) + 1
-            self._touch(state, step, track, number)
-            state.known[track] = number
-        if op == "alloc":
-            return self._figure("tmem.alloc.cycles")
-        if op == "dealloc":
-            track = (state.role.name, op)
-            state.issued[track] = number = state.issued.get(track, 0) + 1
-            self._touch(state, step, track, number)
-            return self._figure("tmem.alloc.dealloc_cycles")
+            if ready.footprint is not None:
+                self.hazards.touch(ready.footprint, number, state.known, state.fenced)
+            if op != "dealloc":
+                state.known = {**state.known, track: number}
         if op == "work" or (op in ("write", "read") and step.amount):
-            self._span(state.role.name, str(step), now, now + step.amount)
-        return step.amount if op in ("work", "write", "read") else 0
-
-    def _touch(self, state: RoleState, step: Step, track: Track, number: int) -> None:
-        if not self.check:
-            return
-        footprint = self.hazards.footprint(state.role.name, step, track)
-        self.hazards.touch(footprint, number, state.known, state.fenced)
+            self._span(state.role.name, ready.text, now, now + step.amount)
+        return ready.cycles
 
     def _span(self, row: str, text: str, start: float, end: float, waiting: bool = False) -> None:
         if self.spans is not None and len(self.spans) < _SPANS:
