@@ -64,14 +64,14 @@ class Access:
     plain: bool
     product: object
 
-    def behind(self, other: Access, number: int, known: Clock) -> bool:
-        """Whether it, `number`-th of its track, surely comes after an earlier access; False: look more closely."""
-        before = other.number
-        if known.get(other.track, 0) >= before:
-            return not other.plain
+    def continues(self, other: Access, number: int) -> bool:
+        """Whether it, `number`-th of its track, and an earlier access are products that the hardware keeps in order."""
         product = self.product
         return (
-            product is not None and product is other.product and before != number and self.role == other.role
+            product is not None
+            and product is other.product
+            and other.number != number
+            and self.role == other.role
         )
 
 
@@ -118,13 +118,13 @@ class _Spot:
 
         Most accesses of a loop are of this kind. False, and nothing has changed, for all others.
         """
-        writes, reads = self.writes, self.reads
-        for other in writes.values():
-            if not access.behind(other, number, known):
+        writes, reads, get = self.writes, self.reads, known.get
+        for track, other in writes.items():
+            if (get(track, 0) < other.number or other.plain) and not access.continues(other, number):
                 return False
         if access.writes:
-            for other in reads.values():
-                if not access.behind(other, number, known):
+            for track, other in reads.items():
+                if (get(track, 0) < other.number or other.plain) and not access.continues(other, number):
                     return False
             reads.clear()
             writes.clear()

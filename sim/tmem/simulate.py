@@ -273,7 +273,8 @@ class _Machine:
                 bar.clock = {**bar.clock, track: number}
             bar.bytes_under_way += ready.step.amount
             bar.landing = max(bar.landing, done)
-            self.bars.settle(bar)
+            if bar.bytes_due == bar.bytes_under_way:
+                self.bars.settle(bar)
 
     def _stands_still(self, cause: str, cycles: float) -> None:
         if cycles > 0:
