@@ -1,4 +1,4 @@
-"""Time: roles of one block on the tensor pipe, the copy paths and the load and store ports of one SM, on one clock.
+"""Time: roles of one block on the tensor pipe, the copy paths and the load and store ports of one SM, on SimPy's clock.
 
 Each role is a generator that executes its steps in order. Asynchronous work is placed on its resource when it is
 issued: a resource serves in the order of issue and knows when it is free next. A role keeps its own time and runs ahead
@@ -92,7 +92,7 @@ class _Machine:
         for state in self.states:
             state.resume = self._role(state).__next__
             self.clock.at(0.0, state.resume)
-        more = self.clock.run(limit)
+        more = self.clock.advance(limit)
         waiting = tuple(f"{s.role.name} in {s.at}" for s in self.states if not s.finished)
         if waiting:
             if more:
