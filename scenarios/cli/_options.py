@@ -55,6 +55,14 @@ ChipName = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Replace a constant of the chip (shared_memory.banks=64)."
+    ),
+]
+Plain = Annotated[bool, typer.Option("--plain", help="No colours, 100 columns: for pipes and files.")]
+
 
 def parse_shape(text: str | None) -> tuple[int, ...] | None:
     """`8,64` or `8x64` as a shape. Raises `ScenarioError`."""

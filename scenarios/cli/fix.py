@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from . import _complete as complete
+from . import _options as o
 
 
 def fix(
@@ -51,12 +52,7 @@ def fix(
             "--chip", autocompletion=complete.chips, help="Fix for this chip instead of the scenario's."
         ),
     ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="PATH=VALUE", help="Replace a constant of the chip (shared_memory.banks=64)."
-        ),
-    ] = None,
+    overrides: o.Overrides = None,
     write: Annotated[
         Path | None,
         typer.Option("--write", metavar="FILE", help="Write the fixed scenario to this new file."),
@@ -65,7 +61,7 @@ def fix(
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write a report into this folder.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="No colours, 100 columns.")] = False,
+    plain: o.Plain = False,
 ) -> None:
     """Find the padding or swizzle with which all accesses to a buffer are free of bank conflicts.
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from . import _complete as complete
+from . import _options as o
 
 
 def run(
@@ -27,21 +28,14 @@ def run(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="No colours, 100 columns: for pipes and files.")
-    ] = False,
+    plain: o.Plain = False,
     chip: Annotated[
         str | None,
         typer.Option(
             "--chip", autocompletion=complete.chips, help="Run on this chip instead of the scenario's."
         ),
     ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="PATH=VALUE", help="Replace a constant of the chip (shared_memory.banks=64)."
-        ),
-    ] = None,
+    overrides: o.Overrides = None,
     trace: Annotated[
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Write the timeline of a program; Perfetto opens it."),

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from . import _complete as complete
+from . import _options as o
 
 
 def sweep(
@@ -47,16 +48,11 @@ def sweep(
             "--chip", autocompletion=complete.chips, help="Sweep on this chip instead of the scenario's."
         ),
     ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="PATH=VALUE", help="Replace a constant of the chip (shared_memory.banks=64)."
-        ),
-    ] = None,
+    overrides: o.Overrides = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON (points: the first 5,000).")
     ] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="No colours, 100 columns.")] = False,
+    plain: o.Plain = False,
 ) -> None:
     """Walk through the design space of a scenario's section sweep: and show the best points.
 
