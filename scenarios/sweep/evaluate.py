@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..part import STATUSES
+from . import arrow
 from .chips import Chips
 from .counting import SUMS, Counting, Totals
 from .errors import Errors
@@ -99,15 +100,14 @@ class Session:
     def _arrow(self, points: Points, columns: dict[str, Any], good: dict[str, Any]) -> pa.Table:
         import pyarrow as pa
 
-        arrays: dict[str, Any] = {"point": pa.array(points.index)}
+        arrays: dict[str, Any] = {"point": arrow.numbers(points.index)}
         for text, (values, which) in points.values.items():
             arrays[self.plan.names[text]] = _taken(values, which)
         for name, values in columns.items():
             if isinstance(values, _Texts):
-                which = pa.array(values.which, mask=~good[name])
-                arrays[name] = pa.array(values.texts, type=pa.string()).take(which)
+                arrays[name] = arrow.texts(values.texts, values.which, good[name])
             else:
-                arrays[name] = pa.array(values, mask=~good[name])
+                arrays[name] = arrow.numbers(values, good[name])
         return pa.table(arrays)
 
 
@@ -118,20 +118,16 @@ def _fail_each(totals: Totals, errors: Any) -> None:
 
 def _taken(values: list[Any], which: Any) -> Any:
     """A parameter's column: whole numbers, fractions or texts; lists as text."""
-    import pyarrow as pa
-
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return pa.array(np.asarray(values, np.int64)[which])
+        return arrow.numbers(np.asarray(values, np.int64)[which])
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return pa.array(np.asarray(values, np.float64)[which])
-    texts = ["x".join(map(str, v)) if isinstance(v, list) else "" if v is None else str(v) for v in values]
-    return pa.array(texts, type=pa.string()).take(pa.array(which))
+        return arrow.numbers(np.asarray(values, np.float64)[which])
+    words = ["x".join(map(str, v)) if isinstance(v, list) else "" if v is None else str(v) for v in values]
+    return arrow.texts(words, which)
 
 
 def _filter(table: pa.Table, plan: Plan, points: Points, columns: dict[str, Any]) -> pa.Table:
     """Rows that meet the constraints on results; a failed point stays, with its error."""
-    import pyarrow as pa
-
     late = plan.result_conditions()
     if not late:
         return table
@@ -143,4 +139,4 @@ def _filter(table: pa.Table, plan: Plan, points: Points, columns: dict[str, Any]
     for text in late:
         keep &= np.broadcast_to(condition(text, names, plan.texts), (len(points),))
     failed = np.array([bool(text) for text in columns["error"].texts], np.bool_)[columns["error"].which]
-    return table.filter(pa.array(keep | failed))
+    return table.filter(arrow.flags(keep | failed))

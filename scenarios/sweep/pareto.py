@@ -22,8 +22,11 @@ def pareto_front(costs: Floats) -> NDArray[np.int64]:
     valid = np.flatnonzero(~np.isnan(costs).any(axis=1))
     if not len(valid):
         return valid
-    different, first = np.unique(costs[valid], axis=0, return_index=True)
-    # np.unique sorts by columns, so whatever beats a row stands before it.
+    # Sorted by the first objective, then the second and so on, so that whatever beats a row stands before it.
+    first = np.lexsort(costs[valid].T[::-1])
+    different = costs[valid[first]]
+    new = np.append(True, (different[1:] != different[:-1]).any(axis=1))
+    first, different = first[new], different[new]
     if different.shape[1] == 1:
         return valid[first[:1]]
     if different.shape[1] == 2:

@@ -99,18 +99,20 @@ def sweep(
         plan = replace(plan, batch=store.open(named, plan.batch, resume=resume, fresh=fresh))
         store.begin(named, plan.batch, plan.batches)
         if store.complete():
-            return store.finish(plan.batches)
+            return store.read()
         done = set(store.finished())
         todo = [number for number in range(plan.batches) if number not in done]
-        count = len(done)
         if progress:
-            progress(count, plan.batches)
-        for number, part in evaluated(plan, todo, workers, scheduler):
-            store.write(number, part)
-            count += 1
-            if progress:
-                progress(count, plan.batches)
-        return store.finish(plan.batches)
+            progress(len(done), plan.batches)
+        with store.joining() as whole:
+            whole.grow(done)
+            for number, part in evaluated(plan, todo, workers, scheduler):
+                store.write(number, part)
+                done.add(number)
+                whole.grow(done)
+                if progress:
+                    progress(len(done), plan.batches)
+            return store.finish(whole)
 
 
 def identity(plan: Plan) -> dict[str, str]:

@@ -11,24 +11,19 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ScenarioError
+from .disk import SweepError, beside, move, writing
+from .tables import WHOLE, Part, Whole, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MANIFEST = "sweep.json"
 _SHOWN = 6
-
-
-class SweepError(ScenarioError):
-    """The folder of a sweep cannot be used or written; the message says what to do."""
 
 
 class Store:
@@ -43,7 +38,7 @@ class Store:
         """The folder for this process alone; the lock goes with the process, however it ends."""
         import fcntl
 
-        with _writing(self.folder):
+        with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             stream = (self.folder / ".lock").open("a")
         with stream:
@@ -76,9 +71,10 @@ class Store:
                     f"{self.folder}: an unfinished sweep lies here ({done} of {old['batches']} batches); "
                     "--resume goes on, --fresh starts over"
                 )
-            with _writing(self.folder):
-                for stray in self._parts.glob(".*.tmp"):
-                    stray.unlink()
+            with writing(self.folder):
+                for folder in (self.folder, self._parts):
+                    for stray in folder.glob(".*.tmp"):
+                        stray.unlink()
             return int(old["batch"])
         # A sweep that was killed before its first word leaves these; anything else is not ours.
         started = {".lock", "parts", f".{MANIFEST}.tmp"}
@@ -87,7 +83,7 @@ class Store:
         )
         if strange:
             raise SweepError(f"{self.folder}: holds {min(strange)}, which is no sweep's; name a new folder")
-        with _writing(self.folder):
+        with writing(self.folder):
             self._clear()
             self._parts.mkdir(exist_ok=True)
         return batch
@@ -112,23 +108,32 @@ class Store:
         self._replace(self._parts / f"part-{batch:06d}.csv", part.csv)
         self._replace(self._parts / f"part-{batch:06d}.parquet", part.parquet)
 
-    def finish(self, batches: int) -> pa.Table:
-        """Joins all batches in their order into `points.csv` and `points.parquet`; returns the table."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    @contextmanager
+    def joining(self) -> Iterator[Whole]:
+        """The whole table while it grows; what it wrote beside its place goes when the sweep does not end well."""
+        whole = Whole(self.folder)
+        try:
+            yield whole
+        finally:
+            whole.drop()
 
-        whole = self.folder / "points.parquet"
-        if not self.complete():
-            stems = [self._parts / f"part-{number:06d}" for number in range(batches)]
-            tables = [pq.read_table(stem.with_suffix(".parquet")) for stem in stems]
-            table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-            head = ",".join(f'"{name}"' for name in table.column_names) + "\n"
-            pieces = (stem.with_suffix(".csv").read_bytes() for stem in stems)
-            self._replace(self.folder / "points.csv", b"".join([head.encode(), *pieces]))
-            self._replace(whole, _parquet(table))
+    def finish(self, whole: Whole) -> pa.Table:
+        """Moves the joined batches into `points.csv` and `points.parquet`; returns the table."""
+        table = whole.table()
+        for name in WHOLE:
+            with writing(self.folder / name):
+                move(beside(self.folder / name), self.folder / name)
+        self._drop_parts()
+        return table
+
+    def read(self) -> pa.Table:
+        """The table of a complete sweep."""
+        self._drop_parts()
+        return read(self.folder / "points.parquet")
+
+    def _drop_parts(self) -> None:
         for path in self._parts.glob("part-*"):
             path.unlink()  # the whole table is on the disk
-        return pq.read_table(whole)
 
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST
@@ -139,8 +144,9 @@ class Store:
 
     def _clear(self) -> None:
         """Removes what an earlier sweep left, its mark last, so that a killed clearing is still a sweep's folder."""
-        for name in ("points.parquet", "points.csv"):
+        for name in reversed(WHOLE):
             (self.folder / name).unlink(missing_ok=True)
+            beside(self.folder / name).unlink(missing_ok=True)
         for pattern in ("part-*", ".part-*.tmp"):
             for path in self._parts.glob(pattern):
                 path.unlink()
@@ -148,61 +154,14 @@ class Store:
 
     def _replace(self, path: Path, data: bytes) -> None:
         """Writes a file whole: beside its place, to the disk, then moved over."""
-        beside = path.with_name(f".{path.name}.tmp")
-        with _writing(path):
+        growing = beside(path)
+        with writing(path):
             try:
-                with beside.open("wb") as stream:
-                    stream.write(data)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                beside.replace(path)
-                folder = os.open(path.parent, os.O_RDONLY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
+                growing.write_bytes(data)
+                move(growing, path)
             except OSError:
-                beside.unlink(missing_ok=True)
+                growing.unlink(missing_ok=True)
                 raise
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise SweepError(
-            f"{path}: cannot be written: {error.strerror or error}; finished batches are safe, --resume goes on"
-        ) from None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A batch as it lies on the disk: the bytes of a Parquet file, and lines of CSV without a heading."""
-
-    parquet: bytes
-    csv: bytes
-
-    @classmethod
-    def of(cls, table: pa.Table) -> Part:
-        """The bytes of a table; equal tables give equal bytes."""
-        import pyarrow as pa
-        from pyarrow import csv
-
-        sink = pa.BufferOutputStream()
-        csv.write_csv(table, sink, csv.WriteOptions(include_header=False))
-        return cls(_parquet(table), sink.getvalue().to_pybytes())
-
-
-def _parquet(table: pa.Table) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-    options: dict[str, Any] = {"use_dictionary": texts, "row_group_size": 1 << 20}
-    pq.write_table(table, sink, compression="snappy", **options)
-    return sink.getvalue().to_pybytes()
 
 
 def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -6,13 +6,14 @@ A batch is a function of the plan and its number alone, so it does not matter wh
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import ScenarioError
 from .evaluate import Session
 from .plan import Plan
-from .store import Part
+from .tables import Part
 
 _AHEAD = 3  # batches that wait for each worker, so that none idles and few are lost
 _RETRIES = 3
@@ -41,28 +42,43 @@ def evaluated(
 
 
 def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[int, Part]]:
-    """Batches on processes of this machine; those of a process that dies are done again by new ones."""
+    """Batches on processes of this machine; those of a process that dies are done again by new ones.
+
+    Where a batch takes a moment only, this process is one of the workers: it has loaded everything already, and would
+    otherwise take a core from them to wait. Where the engine runs, it waits and makes each batch durable at once.
+    """
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     packed = pickle.dumps(plan)
+    here = None if plan.totals else Session(plan)
+    own = int(here is not None)
+    others = workers - own
     left, deaths = list(todo), 0
     while left:
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(others, mp_context=get_context("spawn"))
         waiting: dict[Future[Any], int] = {}
-        queue = list(left)
+        queue = deque(left)
         try:
             while queue or waiting:
-                while queue and len(waiting) < _AHEAD * workers:
-                    number = queue.pop(0)
+                while len(waiting) < others * min(_AHEAD, len(queue) - own):  # all end at about the same time
+                    number = queue.popleft()
                     waiting[pool.submit(evaluate_batch, packed, number)] = number
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                done = wait(waiting, timeout=0 if here else None, return_when=FIRST_COMPLETED).done
                 for future in done:
                     number = waiting.pop(future)
                     result = future.result()
                     left.remove(number)
                     yield number, result
+                if here is None or done:
+                    continue
+                if not queue:
+                    wait(waiting, return_when=FIRST_COMPLETED)
+                    continue
+                number = queue.popleft()
+                left.remove(number)
+                yield number, Part.of(here.batch(number))
         except BrokenProcessPool:
             deaths += 1
             if deaths > _RETRIES:
@@ -71,7 +87,7 @@ def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[i
                     "perhaps with fewer --workers"
                 ) from None
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _on_cluster(plan: Plan, todo: list[int], scheduler: str) -> Iterator[tuple[int, Part]]:

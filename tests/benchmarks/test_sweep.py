@@ -35,6 +35,7 @@ sweep:
     chip.shared_memory.bank_bytes: WIDTHS
   limit: 10000000
 """
+WIDTHS = "[2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]"
 FIX = """
 name: t
 buffers:
@@ -83,15 +84,21 @@ def test_pairs_per_second_on_one_core(benchmark, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_workers_against_one(benchmark, tmp_path: Path) -> None:
-    """The ratio needs two free cores; on a busy machine it only shows in the table."""
-    times = []
-    for workers in (1, 2):
-        start = time.perf_counter()
-        whole_sweep(1600, tmp_path / str(workers), workers, "[4, 8, 16, 32, 64, 128]")
-        times.append(time.perf_counter() - start)
-    benchmark.extra_info["two workers against one"] = round(times[0] / times[1], 2)
+    """The ratio needs two free cores; on a busy machine it only shows in the table.
+
+    One worker and two take turns, so that a change of the machine's speed meets both.
+    """
+    ratios: list[float] = []
+    for turn in range(3):
+        times = []
+        for workers in (1, 2):
+            start = time.perf_counter()
+            whole_sweep(1600, tmp_path / f"{turn}-{workers}", workers, WIDTHS)
+            times.append(time.perf_counter() - start)
+        ratios.append(times[0] / times[1])
+    benchmark.extra_info["two workers against one"] = round(float(np.median(ratios)), 2)
     benchmark.pedantic(lambda: None)
-    print(f"two workers against one: {times[0] / times[1]:.2f}")
+    print("two workers against one:", ", ".join(f"{ratio:.2f}" for ratio in ratios))
 
 
 def test_fix_in_less_time_than_a_second(benchmark) -> None:

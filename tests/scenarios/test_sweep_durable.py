@@ -11,12 +11,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from bankbench.scenarios.load import load, loads
 from bankbench.scenarios.sweep import store as store_module
+from bankbench.scenarios.sweep import tables as tables_module
 from bankbench.scenarios.sweep import workers as workers_module
+from bankbench.scenarios.sweep.disk import SweepError
 from bankbench.scenarios.sweep.run import prepare, sweep
-from bankbench.scenarios.sweep.store import SweepError
 
 SCENARIO = """
 name: t
@@ -170,6 +173,26 @@ def test_workers_give_the_same_bytes(
     scenario: Path, undisturbed: tuple[bytes, bytes], tmp_path: Path, workers: int
 ) -> None:
     assert tables(run(small(scenario), tmp_path / "out", workers=workers)) == undisturbed
+
+
+def test_many_row_groups_are_the_same_bytes_for_workers_and_after_a_resume(
+    scenario: Path, undisturbed: tuple[bytes, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables_module, "_ROW_GROUP", 100)
+    alone = run(small(scenario), tmp_path / "alone")
+    whole = pq.ParquetFile(alone / "points.parquet")
+    assert whole.metadata.num_row_groups > 4
+    assert whole.read().equals(pq.ParquetFile(pa.BufferReader(undisturbed[0])).read())
+    assert tables(run(small(scenario), tmp_path / "two", workers=2)) == tables(alone)
+
+    def stop(done: int, batches: int) -> None:
+        if done == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(small(scenario), tmp_path / "stopped", progress=stop)
+    assert not list(tmp_path.rglob(".*.tmp"))
+    assert tables(run(small(scenario), tmp_path / "stopped", resume=True)) == tables(alone)
 
 
 def test_a_dask_cluster_gives_the_same_bytes(
