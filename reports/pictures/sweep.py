@@ -21,7 +21,7 @@ def sweep_pareto(picture: Picture) -> Figure:
     """All points in grey, the Pareto front as a red staircase with the settings of its first points.
 
     `data`: `x`, `y` (n numbers), `x_name`, `y_name`, and `front_x`, `front_y`, `front_names` of the front. Smaller is
-    better unless the front says otherwise.
+    better unless the front says otherwise. `drawn` says how many of the points these are, when not all.
     """
     data = picture.data
     x, y = np.asarray(data["x"], float), np.asarray(data["y"], float)
@@ -30,7 +30,7 @@ def sweep_pareto(picture: Picture) -> Figure:
     with rc():
         figure = new_figure(7.6, 4.6)
         axes = figure.add_subplot()
-        axes.scatter(x, y, s=10, color=GREY, alpha=0.45, linewidths=0, label="points")
+        axes.scatter(x, y, s=10, color=GREY, alpha=0.45, linewidths=0, label=_points(picture))
         axes.step(front_x[order], front_y[order], where="post", color=VERMILION, lw=1.4, label="Pareto front")
         axes.scatter(front_x, front_y, s=26, color=VERMILION, zorder=3)
         for place, index in enumerate(order[:_NAMED]):
@@ -41,6 +41,7 @@ def sweep_pareto(picture: Picture) -> Figure:
                 textcoords="offset points",
                 fontsize=7,
                 color=INK,
+                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
             )
         for values, setter in ((x, axes.set_xscale), (y, axes.set_yscale)):
             if len(values) and values.min() > 0 and values.max() > 50 * values.min():
@@ -56,8 +57,9 @@ def sweep_pareto(picture: Picture) -> Figure:
 def sweep_parallel(picture: Picture) -> Figure:
     """One line a point across vertical axes: the parameters by their values, then the results.
 
-    `data`: `parameters`, each with `name`, `at` (n places 0, 1, ...) and `labels`; `results`, each with `name` and `at`
-    (n numbers). Lines are coloured by the first result, dark is small.
+    `data`: `parameters`, each with `name`, `at` (n places 0, 1, ...) and `labels`; `results`, each with `name`, `at`
+    (n numbers) and `bounds` (least and greatest of all points, also those not drawn). Lines are coloured by the first
+    result, dark is small. `drawn` as in `sweep_pareto`.
     """
     parameters, results = picture.data["parameters"], picture.data["results"]
     heights, names = [], []
@@ -70,7 +72,7 @@ def sweep_parallel(picture: Picture) -> Figure:
     bounds = []
     for axis in results:
         at = np.asarray(axis["at"], float)
-        low, high = float(at.min()), float(at.max())
+        low, high = axis["bounds"]
         bounds.append((low, high))
         heights.append((at - low) / ((high - low) or 1.0))
         names.append(str(axis["name"]))
@@ -81,10 +83,10 @@ def sweep_parallel(picture: Picture) -> Figure:
         order = np.argsort(-first, kind="stable")
         points = np.column_stack(heights)[order]
         segments = np.stack([np.broadcast_to(np.arange(len(names)), points.shape), points], axis=2)
-        norm = Normalize(
-            float(first.min()), float(first.max()) if first.max() > first.min() else first.min() + 1
-        )
-        lines = LineCollection(list(segments), array=first[order], cmap=HEAT, norm=norm, lw=0.7, alpha=0.5)
+        low, high = bounds[0]
+        norm = Normalize(low, high if high > low else low + 1)
+        alpha = float(np.clip(200 / max(len(first), 1), 0.2, 0.5))
+        lines = LineCollection(list(segments), array=first[order], cmap=HEAT, norm=norm, lw=0.7, alpha=alpha)
         axes.add_collection(lines)
         for place, axis in enumerate(parameters):
             axes.axvline(place, color=INK, lw=0.8)
@@ -105,6 +107,8 @@ def sweep_parallel(picture: Picture) -> Figure:
         axes.spines["bottom"].set_visible(False)
         axes.tick_params(length=0)
         axes.set_title(picture.title, loc="left")
+        if picture.data.get("drawn"):
+            axes.set_title(_points(picture), loc="right", fontsize=7, fontweight="normal")
         bar = figure.colorbar(ScalarMappable(norm, colormaps[HEAT]), ax=axes, pad=0.01, aspect=30)
         bar.set_label(str(results[0]["name"]))
         bar.outline.set_visible(False)
@@ -161,6 +165,11 @@ def _panel(axes, panel, norm) -> None:  # type: ignore[no-untyped-def]
         spine.set_visible(False)
     axes.set_xlabel(str(panel["x"]))
     axes.set_ylabel(str(panel["y"]))
+
+
+def _points(picture: Picture) -> str:
+    drawn = str(picture.data.get("drawn") or "")
+    return f"points ({drawn})" if drawn else "points"
 
 
 def _tick(axes, x: float, y: float, text: str) -> None:  # type: ignore[no-untyped-def]

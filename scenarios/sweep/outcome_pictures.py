@@ -16,7 +16,8 @@ from .words import heading, words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_DRAWN = 4000
+_MOST_DOTS = 4000
+_MOST_LINES = 1000
 
 
 def pictures(
@@ -30,7 +31,7 @@ def pictures(
     fine = np.flatnonzero(~np.isnan(costs).any(axis=1))
     if len(fine) < 2:
         return []
-    shown = fine[:: -(-len(fine) // _MOST_DRAWN)]
+    shown = _sample(fine, front, _MOST_DOTS)
     found: list[Picture] = []
     goals = [name for name, _ in plan.goals]
     columns = {name: table[name].to_numpy(zero_copy_only=False).astype(np.float64) for name in goals}
@@ -45,26 +46,47 @@ def pictures(
             "front_x": columns[x][front],
             "front_y": columns[y][front],
             "front_names": settings,
+            "drawn": _drawn(shown, fine),
         }
         alt = f"{len(fine):,} points, {words(y)} against {words(x)}; {len(front)} of them on the Pareto front"
         found.append(Picture("sweep_pareto", f"{words(y)} against {words(x)}", alt, data))
     by_column = {plan.names[p.text]: p for p in plan.parameters}
+    shown = _sample(fine, front, _MOST_LINES)
     axes = [
         {"name": name, "at": which[shown], "labels": [str(v) for v in by_column[name].values]}
         for name, which in parameters.items()
     ]
-    results = [{"name": heading(name), "at": columns[name][shown]} for name in goals]
+    results = [
+        {"name": heading(name), "at": columns[name][shown], "bounds": _bounds(columns[name][fine])}
+        for name in goals
+    ]
     if len(axes) + len(results) > 2:
         found.append(
             Picture(
                 "sweep_parallel",
-                "Every point as a line",
+                "Every point as a line" if len(shown) == len(fine) else "Points as lines",
                 f"parallel coordinates of {len(shown):,} points over {', '.join([*parameters, *goals])}",
-                {"parameters": axes, "results": results},
+                {"parameters": axes, "results": results, "drawn": _drawn(shown, fine)},
             )
         )
     found += _maps(plan, parameters, columns, by_column)
     return found
+
+
+def _sample(rows: NDArray[np.int64], front: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Rows to draw: the Pareto front, and others at random; every hundredth would keep step with a parameter."""
+    if len(rows) <= most:
+        return rows
+    others = np.random.default_rng(0).choice(rows, most, replace=False)
+    return np.unique(np.concatenate([front[:most], others]))
+
+
+def _bounds(values: NDArray[np.float64]) -> list[float]:
+    return [float(values.min()), float(values.max())]
+
+
+def _drawn(shown: NDArray[np.int64], fine: NDArray[np.int64]) -> str:
+    return "" if len(shown) == len(fine) else f"{len(shown):,} of {len(fine):,}, at random"
 
 
 def _maps(

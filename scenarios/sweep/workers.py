@@ -5,7 +5,10 @@ A batch is a function of the plan and its number alone, so it does not matter wh
 
 from __future__ import annotations
 
+import os
 import pickle
+import threading
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -18,6 +21,7 @@ from .tables import Part
 _AHEAD = 3  # batches that wait for each worker, so that none idles and few are lost
 _RETRIES = 3
 _CONNECT = "10s"
+_WATCH = 0.5  # seconds
 _session: tuple[bytes, Session] | None = None
 
 
@@ -47,9 +51,11 @@ def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[i
     Where a batch takes a moment only, this process is one of the workers: it has loaded everything already, and would
     otherwise take a core from them to wait. Where the engine runs, it waits and makes each batch durable at once.
     """
-    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+
+    # Unlike those of the standard library, its workers do not run the caller's script again, guarded or not.
+    from loky import ProcessPoolExecutor
 
     packed = pickle.dumps(plan)
     here = None if plan.totals else Session(plan)
@@ -57,7 +63,7 @@ def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[i
     others = workers - own
     left, deaths = list(todo), 0
     while left:
-        pool = ProcessPoolExecutor(others, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(others, initializer=_end_with, initargs=(os.getpid(),))
         waiting: dict[Future[Any], int] = {}
         queue = deque(left)
         try:
@@ -87,7 +93,20 @@ def _on_processes(plan: Plan, todo: list[int], workers: int) -> Iterator[tuple[i
                     "perhaps with fewer --workers"
                 ) from None
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for future in waiting:
+                future.cancel()
+            pool.shutdown(wait=False)
+
+
+def _end_with(parent: int) -> None:
+    """Ends this worker soon after its parent has gone, however that ended; otherwise it would wait for ever."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _on_cluster(plan: Plan, todo: list[int], scheduler: str) -> Iterator[tuple[int, Part]]:

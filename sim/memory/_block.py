@@ -5,6 +5,7 @@ A block is small enough to stay in the cache while a few hundred passes go over 
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,8 +54,11 @@ class KeyPlan:
         return cls(dtype, shift, clear, turn, rule.columns, row_bits)
 
 
-class Scratch:
-    """Preallocated vectors for blocks of up to BLOCK accesses, by key type."""
+class Scratch(threading.local):
+    """Vectors for blocks of up to BLOCK accesses, by key type; each thread has its own, and keeps them.
+
+    Fresh memory of this size comes from the system page by page, which takes longer than counting in it.
+    """
 
     def __init__(self) -> None:
         size = 4 * BLOCK
@@ -64,9 +68,9 @@ class Scratch:
         self._keys: dict[np.dtype[Any], tuple[NDArray[Any], ...]] = {}
 
     def keys(self, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-        """Flat vectors of one type: keys and activity of 32 lanes, then a spare and a difference of 4 groups."""
+        """Flat vectors of one type: keys, activity and work of 32 lanes; a spare and a difference of 4 groups."""
         if dtype not in self._keys:
-            self._keys[dtype] = tuple(np.empty(size * BLOCK, dtype) for size in (32, 32, 4, 4))
+            self._keys[dtype] = tuple(np.empty(size * BLOCK, dtype) for size in (32, 32, 32, 4, 4))
         return self._keys[dtype]
 
 
@@ -74,6 +78,7 @@ def load_keys(
     offsets: NDArray[np.int32], rows: NDArray[np.intp], plan: KeyPlan, wires: NDArray[Any], scratch: Scratch
 ) -> None:
     """Keys of the picked rows into `wires` of shape (lane in group, slot of group, row)."""
+    work = scratch.keys(plan.dtype)[2]
     size, groups, count = wires.shape
     halves = (2,) * (groups.bit_length() - 1)
     for start in range(0, count, _STRIP):
@@ -85,7 +90,7 @@ def load_keys(
             np.right_shift(strip, plan.shift, out=strip)
         by_lane = strip[:, : size * groups].reshape(stop - start, *halves, size).T
         np.copyto(wires[:, :, start:stop].reshape(size, *halves, stop - start), by_lane, casting="unsafe")
-    _to_keys(wires, plan)
+    _to_keys(wires, plan, work[: wires.size].reshape(wires.shape))
 
 
 def load_active(mask: NDArray[np.uint32], active: NDArray[Any]) -> None:
@@ -150,15 +155,17 @@ def _fill_empty_groups(highest: NDArray[Any], occupied: NDArray[np.bool_]) -> No
     np.copyto(highest[half:], joined, where=~occupied[half:])
 
 
-def _to_keys(wires: NDArray[Any], plan: KeyPlan) -> None:
+def _to_keys(wires: NDArray[Any], plan: KeyPlan, rows: NDArray[Any]) -> None:
     kind = plan.dtype.type
     if plan.clear:
         np.bitwise_and(wires, kind((1 << 8 * plan.dtype.itemsize) - (1 << plan.clear)), out=wires)
     if plan.turn:
-        rows = wires >> kind(plan.turn)
+        np.right_shift(wires, kind(plan.turn), out=rows)
         np.left_shift(wires, kind(8 * plan.dtype.itemsize - plan.turn), out=wires)
-    else:
-        rows = wires // kind(plan.columns)
-        np.subtract(wires, rows * kind(plan.columns), out=wires)
-        np.left_shift(wires, kind(plan.row_bits), out=wires)
+        np.bitwise_or(wires, rows, out=wires)
+        return
+    # Division leaves the column as the rest: key = column << row_bits | row.
+    np.floor_divide(wires, kind(plan.columns), out=rows)
+    np.remainder(wires, kind(plan.columns), out=wires)
+    np.left_shift(wires, kind(plan.row_bits), out=wires)
     np.bitwise_or(wires, rows, out=wires)

@@ -40,7 +40,7 @@ def count_lanes(
     lanes, count = rule.operation.lanes, len(rows)
     size = min(rule.group, lanes)
     shape = (size, lanes // size, count)
-    keys, active, spare, _ = scratch.keys(plan.dtype)
+    keys, active, _, spare, _ = scratch.keys(plan.dtype)
     keys, active = keys[: lanes * count].reshape(shape), active[: lanes * count].reshape(shape)
     load_keys(offsets, rows, plan, keys, scratch)
     load_active(mask, active)

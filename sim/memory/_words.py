@@ -44,7 +44,7 @@ def count_words(
     lanes, count = rule.operation.lanes, len(rows)
     size = min(rule.group, lanes)
     shape = (size, lanes // size, count)
-    keys, active, spare, differs = scratch.keys(plan.dtype)
+    keys, active, work, spare, differs = scratch.keys(plan.dtype)
     keys = keys[: lanes * count].reshape(shape)
     load_keys(offsets, rows, plan, keys, scratch)
     occupied = None
@@ -53,7 +53,7 @@ def count_words(
         load_active(mask, active)
         occupied = occupied_groups(mask, size, shape[1])
         fill_inactive(keys, active, occupied)
-    merged = _pairs_equal(keys, None if mask is None else active, rule.distances)
+    merged = _pairs_equal(keys, None if mask is None else active, rule.distances, work)
     wires = list(keys.reshape(size, -1))
     spare = sort_wires(wires, spare[: len(wires[0])], comparators(size))
 
@@ -85,7 +85,7 @@ def _over_groups(ways: NDArray[Any], occupied: NDArray[np.bool_] | None) -> tupl
 
 
 def _pairs_equal(
-    keys: NDArray[Any], active: NDArray[Any] | None, distances: tuple[int, ...]
+    keys: NDArray[Any], active: NDArray[Any] | None, distances: tuple[int, ...], work: NDArray[Any]
 ) -> NDArray[np.bool_]:
     """Whether every active lane has the address of its partner, over one of the distances; (n,) bool.
 
@@ -96,7 +96,8 @@ def _pairs_equal(
     for distance in distances:
         shape = (size // (2 * distance), 2, distance, groups, count)
         pair = keys.reshape(shape)
-        differs = pair[:, 0] ^ pair[:, 1]
+        half = pair[:, 0]
+        differs = np.bitwise_xor(half, pair[:, 1], out=work[: half.size].reshape(half.shape))
         if active is not None:
             both = active.reshape(shape)
             differs &= both[:, 0]

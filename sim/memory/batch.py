@@ -27,6 +27,7 @@ _PART = 1 << 18
 _GENERAL_BLOCK = 1024
 # Lanes that have to be active for the short way through a block; none for atomics, which have only one way.
 _FULL = np.array([kind.default_mask if kind.serves == "words" else 0 for kind in OPERATIONS], dtype=np.uint32)
+_SCRATCH = Scratch()
 _COLUMNS = ("wavefronts", "bank_conflicts", "ideal_wavefronts", "floor_wavefronts", "worst_ways")
 
 
@@ -74,7 +75,7 @@ def count_trace(trace: Trace, chip: str | Path | Chip = "h200") -> Counts:
     machine = load_chip(chip)
     columns = _columns(len(trace))
     parts = -(-len(trace) // _PART)
-    found, scratch = _Found(-(-len(trace) // max(1, parts))), Scratch()
+    found = _Found(-(-len(trace) // max(1, parts)))
     for number in range(parts):
         part = slice(number * found.size, min(len(trace), (number + 1) * found.size))
         order, segments = _by_rule(trace.kind[part], trace.mask[part], machine)
@@ -85,7 +86,7 @@ def count_trace(trace: Trace, chip: str | Path | Chip = "h200") -> Counts:
             elif not _is_fast(rule):
                 _general(trace, rows, rule, segment, found)
             else:
-                _fast(trace, rows, rule, segment, full, scratch, found)
+                _fast(trace, rows, rule, segment, full, found)
         found.into(columns, part, order)
     return Counts(machine, trace.kind, *columns.values())
 
@@ -169,7 +170,6 @@ def _fast(
     rule: Rule,
     segment: slice,
     full: bool,
-    scratch: Scratch,
     found: _Found,
 ) -> None:
     plan = KeyPlan.of(rule, trace.highest)
@@ -178,10 +178,10 @@ def _fast(
         picked = rows[block]
         mask = trace.mask[picked] & used
         if rule.operation.serves == "words":
-            counts = count_words(trace.offsets, picked, None if full else mask, rule, plan, scratch)
+            counts = count_words(trace.offsets, picked, None if full else mask, rule, plan, _SCRATCH)
             conflicts, ideal, merged = counts.wavefronts - counts.groups, counts.groups, counts.merged
         else:
-            counts = count_lanes(trace.offsets, picked, mask, rule, plan, scratch)
+            counts = count_lanes(trace.offsets, picked, mask, rule, plan, _SCRATCH)
             conflicts, ideal, merged = counts.conflicts, counts.ideal, False
         floor = -(-(counts.units.astype(np.int32) * rule.unit_words) // rule.banks)
         found.put(block, counts.wavefronts, conflicts, ideal, floor, counts.ways, merged)

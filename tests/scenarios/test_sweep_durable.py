@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,27 +107,80 @@ def test_a_lost_worker_is_replaced(scenario: Path, undisturbed: tuple[bytes, byt
     assert tables(folder) == undisturbed
 
 
+SCRIPT = """
+import multiprocessing, sys
+from dataclasses import replace
+from bankbench.scenarios.load import load
+from bankbench.scenarios.sweep.run import prepare, sweep
+plan = replace(prepare(load(sys.argv[1]))[0], batch=40)
+def told(done, batches):
+    print(done, *(child.pid for child in multiprocessing.active_children()), flush=True)
+print(sweep(plan, sys.argv[2], workers=2, progress=told).num_rows)
+"""
+
+
+def test_a_script_without_a_guard_can_use_workers(
+    scenario: Path, undisturbed: tuple[bytes, bytes], tmp_path: Path
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(scenario), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    assert tables(tmp_path / "out") == undisturbed
+
+
+def test_workers_end_when_their_parent_is_killed(scenario: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(scenario), str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
+        assert parent.stdout is not None
+        workers: list[int] = []
+        while not workers:
+            workers = [int(word) for word in parent.stdout.readline().split()[1:]]
+        parent.kill()
+        parent.wait()
+    for _ in range(200):
+        if not any(Path(f"/proc/{worker}").exists() for worker in workers):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"workers {workers} still run")
+
+
+@pytest.mark.parametrize(
+    "last", [13, -1, -3]
+)  # of the flushes: in a batch, for the whole table, for its lines
 def test_a_full_disk_is_one_line_and_resume_goes_on(
-    scenario: Path, undisturbed: tuple[bytes, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scenario: Path,
+    undisturbed: tuple[bytes, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    last: int,
 ) -> None:
     real, calls = os.fsync, [0]
+    plan = small(scenario)
+    flushes = 2 * (
+        1 + 2 * plan.batches + 2
+    )  # a file and its folder: the manifest, two files a batch, two tables
 
     def full(descriptor: int) -> None:
         calls[0] += 1
-        if calls[0] > 13:
+        if calls[0] > (last if last > 0 else flushes + last):
             raise OSError(errno.ENOSPC, "No space left on device")
         real(descriptor)
 
-    plan = small(scenario)
     with monkeypatch.context() as patched:
-        patched.setattr(store_module.os, "fsync", full)
+        patched.setattr(os, "fsync", full)
         with pytest.raises(SweepError, match=r"No space left on device; finished batches are safe"):
             run(plan, tmp_path / "out")
     assert not list(tmp_path.rglob("*.tmp"))
     done = len(list((tmp_path / "out" / "parts").glob("*.parquet")))
-    assert 1 <= done < plan.batches
-    with pytest.raises(SweepError, match=rf"unfinished sweep lies here \({done} of {plan.batches} batches\)"):
-        run(plan, tmp_path / "out")
+    assert 1 <= done <= plan.batches - (last > 0)
+    if not (tmp_path / "out" / "points.parquet").exists():
+        with pytest.raises(
+            SweepError, match=rf"unfinished sweep lies here \({done} of {plan.batches} batches\)"
+        ):
+            run(plan, tmp_path / "out")
     assert tables(run(plan, tmp_path / "out", resume=True)) == undisturbed
 
 
