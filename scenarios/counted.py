@@ -83,7 +83,7 @@ class CountedAccess:
             for use in phase.worst[:1]:
                 if use.ways < 2:
                     continue
-                atomic = self.witness.operation.serves == "lanes"
+                atomic = self.witness.operation.serves != "words"
                 lanes = use.lanes if atomic else tuple(word.lanes[0] for word in use.words)
                 words = tuple(word.offset - base for word in use.words)
                 found.append(

@@ -60,9 +60,18 @@ def meeting_sentence(item: CountedAccess) -> str:
     many = len(meeting.lanes) > 8
     lanes = ", ".join(map(str, meeting.lanes[: 6 if many else 8])) + (", ..." if many else "")
     if item.access.op == "atoms":
-        return f"lanes {lanes} meet on bank {meeting.bank}; atomics take one lane after the other"
+        return f"lanes {lanes} meet on bank {meeting.bank}; {_turns(item, meeting.ways)}"
     group = "" if meeting.phases == 1 else f" (phase {meeting.phase} of {meeting.phases})"
     return f"lanes {lanes} meet on bank {meeting.bank} with {meeting.ways} distinct words{group}"
+
+
+def _turns(item: CountedAccess, ways: int) -> str:
+    kind = parse_op(item.access.op, item.access.width, item.access.variant)
+    if kind.serves == "loop":
+        return (
+            f"a loop of load and swap, in which one lane of a bank succeeds a round: {plural(ways, 'round')}"
+        )
+    return "atomics take one lane after the other"
 
 
 def answer_line(answer: Answer) -> str:

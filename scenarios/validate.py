@@ -75,7 +75,7 @@ def json_rows(compared: Compared) -> Iterator[dict[str, Any]]:
 def validation_result(compared: Compared, command: Sequence[str] = ("bankbench", "validate")) -> RunResult:
     """Tables, one scatter picture a set of times, and a line of answer for each set."""
     by_set = [(item, rows, summaries(rows)) for item, rows in compared]
-    lines = [_sentence(item, found[-1]) for item, _, found in by_set]
+    lines = [_sentence(item, rows, found[-1]) for item, rows, found in by_set]
     chips = list(dict.fromkeys(item.chip for item, _ in compared))
     return RunResult(
         name="validation",
@@ -107,7 +107,7 @@ def _chips() -> list[str]:
     return list(dict.fromkeys(item.chip for item in find_sets()))
 
 
-def _sentence(item: ValidationSet, every: Summary) -> str:
+def _sentence(item: ValidationSet, rows: Sequence[Row], every: Summary) -> str:
     start = f"{item.name} ({item.title})"
     if not every.number:
         return f"{start}: no row to compare."
@@ -115,8 +115,11 @@ def _sentence(item: ValidationSet, every: Summary) -> str:
     left_out = f"; {every.left_out} left out" if every.left_out else ""
     if item.exact:
         return f"{start}: {every.right:,} of {every.number:,} agree{left_out}."
+    tolerances = {row.tolerance for row in rows}
+    # A reference that is known less well than to 5 % says so in its rows.
+    within = f"{100 * min(tolerances):g} %" if len(tolerances) == 1 else "the tolerance of their row"
     return (
-        f"{start}: mean error {every.mean:.2%}, {share:.1%} of {every.number:,} within 5 %, "
+        f"{start}: mean error {every.mean:.2%}, {share:.1%} of {every.number:,} within {within}, "
         f"worst {every.worst:.1%} ({every.worst_id}){left_out}."
     )
 

@@ -169,7 +169,7 @@ def _meetings(rows: Sequence[Place], chip: Chip) -> list[tuple[Place, int, int, 
         uses = [(phase.number, use) for phase in witness.phases for use in phase.worst[:1]]
         if uses:
             number, use = max(uses, key=lambda item: item[1].ways)
-            atomic = witness.operation.serves == "lanes"
+            atomic = witness.operation.serves != "words"
             lanes = list(use.lanes) if atomic else [word.lanes[0] for word in use.words]
             found.append((row, number, use.bank, use.ways, lanes, [word.offset for word in use.words]))
     return found

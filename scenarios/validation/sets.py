@@ -55,6 +55,16 @@ SETS: tuple[ValidationSet, ...] = (
         exact=True,
     ),
     ValidationSet(
+        name="further",
+        title="single instructions measured after the rules were set, and the rarer atomics",
+        chip="h200",
+        file="h200_smem_more.jsonl.gz",
+        function="accesses:rows",
+        unit="counts, cycles",
+        format="accesses",
+        exact=True,
+    ),
+    ValidationSet(
         name="programs",
         title="cycles of small programs",
         chip="h200",

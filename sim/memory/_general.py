@@ -98,20 +98,31 @@ def _loop(
     total: NDArray[np.int64],
     merged: NDArray[np.bool_],
 ) -> GeneralCounts:
-    """The float add loop, round by round as the hardware does it."""
+    """A loop of load, operation and compare-and-swap, round by round as the hardware does it."""
+    count, size = len(offsets), rule.group
     left = active.copy()
     banks = offsets.astype(np.int64) // rule.unit * rule.unit_words % rule.banks
-    loads = np.zeros(len(offsets), dtype=np.int64)
-    rounds = turns.max(axis=1)
+    lanes = np.arange(32)
+    earlier_of = np.tri(32, k=-1, dtype=np.bool_) & (lanes[:, None] // size == lanes // size)
+    loads, groups, swaps = (np.zeros(count, dtype=np.int64) for _ in range(3))
+    first = np.zeros(count, dtype=np.int64)
+    number = 0
     while left.any():
-        loads += by_bank(words_of(offsets, left, rule), 32, rule).max(axis=(1, 2))
-        earlier = (
-            (banks[:, :, None] == banks[:, None, :]) & left[:, None, :] & np.tri(32, k=-1, dtype=np.bool_)
-        )
-        left &= earlier.any(axis=2)
-    wavefronts = loads + rule.passes * rounds
-    ideal = (1 + rule.passes) * fewest.max(axis=1)
-    return GeneralCounts(wavefronts, loads - rounds, ideal, rounds, total, merged)
+        words = words_of(offsets, left, rule)
+        paired = pairs_equal(offsets, left, rule.distances)
+        plain = by_bank(words, size, rule).max(axis=2)
+        wide = by_bank(words, rule.merged_group, rule).max(axis=2) if paired.any() else plain
+        served = _either(paired, (wide > 0).sum(axis=1), (plain > 0).sum(axis=1))
+        loads += _either(paired, wide.sum(axis=1), plain.sum(axis=1))
+        groups += served
+        swaps += left.reshape(count, -1, size).any(axis=2).sum(axis=1)
+        first = served if number == 0 else first
+        left &= ((banks[:, :, None] == banks[:, None, :]) & left[:, None, :] & earlier_of).any(axis=2)
+        number += 1
+    # Each round loads at least once, and a group swaps as often as its fullest bank has lanes.
+    ideal = rule.passes * fewest.sum(axis=1) + first + np.maximum(fewest.max(axis=1) - 1, 0)
+    wavefronts = loads + rule.passes * swaps
+    return GeneralCounts(wavefronts, loads - groups, ideal, turns.max(axis=1), total, merged)
 
 
 def _either(merged: NDArray[np.bool_], wide: NDArray[Any], plain: NDArray[Any]) -> NDArray[np.int64]:

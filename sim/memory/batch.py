@@ -182,7 +182,7 @@ def _fast(
             conflicts, ideal, merged = counts.wavefronts - counts.groups, counts.groups, counts.merged
         else:
             counts = count_lanes(trace.offsets, picked, mask, rule, plan, _SCRATCH)
-            conflicts, ideal, merged = counts.conflicts, counts.ideal, False
+            conflicts, ideal, merged = counts.conflicts, counts.ideal, counts.merged
         floor = -(-(counts.units.astype(np.int32) * rule.unit_words) // rule.banks)
         found.put(block, counts.wavefronts, conflicts, ideal, floor, counts.ways, merged)
 

@@ -26,7 +26,7 @@ class Counts:
     wavefronts        what the hardware counter shows (l1tex__data_pipe_lsu_wavefronts_mem_shared)
     bank_conflicts    what its conflict counter shows (l1tex__data_bank_conflicts_pipe_lsu_mem_shared)
     ideal_wavefronts  groups served: the fewest that this width, mask and pairing can take with any addresses
-                      (atomics 1, compare-and-swap 2 for each group, the float add loop 3: load 1 and swap 2)
+                      (atomics 1, compare-and-swap 2 for each group, a loop of load and swap 3 for each group)
     floor_wavefronts  max(1, different words touched / banks, rounded up): no layout beats it
     worst_ways        the largest number of different words (atomics: of lanes) in one bank of one group
     merged            whether the pair rule merged groups of this load

@@ -23,7 +23,7 @@ _BLOCK = 2048
 def bank_words(trace: Trace, chip: str | Path | Chip = "h200") -> NDArray[np.int64]:
     """(n, banks) wavefronts that each bank works: its different words summed over the groups of the access.
 
-    For atomics it is lanes instead of words, for a float add loop the words of its first round. The largest entry
+    For atomics it is lanes instead of words, for a loop the words of its first round. The largest entry
     of a row is at most `wavefronts`. Raises AccessError when a rule is unknown on the chip.
 
     >>> from bankbench.sim import Trace, bank_words

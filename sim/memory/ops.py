@@ -85,24 +85,36 @@ def _matrix() -> list[Operation]:
 
 
 def _atomic() -> list[Operation]:
-    other = ("atomic.other_32_bit_as_add",)
-    loop, with_result = (
-        ("atomic.float_add_passes",),
-        ("atomic.float_add_passes", "atomic.float_add_with_result"),
-    )
-    return [
+    other, packed = ("atomic.other_32_bit_as_add",), ("atomic.packed_add_as_float_add",)
+    found = [
         Operation(0, "atoms", 4, "red.add.u32", "lanes", "atomic"),
         Operation(0, "atoms", 4, "atom.add.u32", "lanes", "atomic", latency="atomic"),
         Operation(0, "atoms", 4, "atom.exch.b32", "lanes", "atomic", latency="atomic"),
+        Operation(0, "atoms", 8, "atom.exch.b64", "lanes", "exch_8", latency="exch_8", registers=None),
         Operation(0, "atoms", 4, "atom.cas.b32", "lanes", "atomic", latency="cas_4", registers=2),
         Operation(0, "atoms", 8, "atom.cas.b64", "lanes", "cas_8", latency="cas_8", registers=4),
-        Operation(0, "atoms", 4, "red.add.f32", "loop", "atomic", registers=None, needs=loop),
-        Operation(0, "atoms", 4, "atom.add.f32", "loop", "atomic", registers=None, needs=with_result),
         # min, max, and, or, xor, inc, dec
         Operation(0, "atoms", 4, "red.other.b32", "lanes", "atomic", needs=other),
         Operation(0, "atoms", 4, "atom.other.b32", "lanes", "atomic", latency="atomic", needs=other),
-        Operation(0, "atoms", 8, "atom.other.b64", "lanes", "atomic_8", registers=None),
     ]
+    # What the hardware does not have is a loop of load, operation and compare-and-swap.
+    for start in ("red", "atom"):
+        result = ("atomic.float_add_with_result",) if start == "atom" else ()
+        found += [
+            Operation(0, "atoms", 4, f"{start}.add.f32", "loop", "atomic", registers=None, needs=result),
+            *(
+                Operation(
+                    0, "atoms", 4, f"{start}.add.{kind}", "loop", "atomic", registers=None, needs=packed
+                )
+                for kind in ("f16x2", "bf16x2")
+            ),
+            *(
+                Operation(0, "atoms", 8, f"{start}.{what}", "loop", "loop_8", "load_8", registers=None)
+                for what in ("add.u64", "add.f64", "other.b64")  # other: and, or, xor
+            ),
+            Operation(0, "atoms", 8, f"{start}.minmax.b64", "loop", "minmax_8", registers=None),
+        ]
+    return found
 
 
 def _numbered(kinds: list[Operation]) -> tuple[Operation, ...]:

@@ -10,16 +10,19 @@ partner lane xor 1, or every one as its partner lane xor 2 (one distance for the
 counts as equal). Stores and matrix operations never merge.
 
 Atomics. c(G) = the largest number of active lanes in one bank: equal addresses serialise too. A
-compare-and-swap takes twice that. A float add is a loop in software: each round loads (n wavefronts for the lanes
-that are left), swaps (2), and in every bank the lowest lane left succeeds.
+compare-and-swap takes twice that. What the hardware lacks (adds of f32, f16x2, f64 and 64-bit integers, 64-bit and, or,
+xor) is a loop in software: each round loads (as a load of that width, pair rule included, for the lanes that are left)
+and swaps (2 a group), and in every bank of a group the lowest lane left succeeds.
 
 Ideal. The fewest wavefronts that any addresses could take with this width, mask and pairing: one a group that has
-an active lane; for atomics one, since 32 lanes can find 32 banks; for compare-and-swap two (a group); for the float add
-loop three, one round of load (1) and swap (2). Where all lanes add to one word, each round serves a single lane, so
-32 rounds take 96 wavefronts although none of its loads conflicts: excess_wavefronts shows 93, the conflict counter 0.
+an active lane; for atomics one, since 32 lanes can find 32 banks; for compare-and-swap two (a group); for a loop one
+round of load (1 a group) and swap (2 a group): three for 4 bytes, six for 8. Where all lanes add to one word, each
+round serves a single lane, so 32 rounds of a float add take 96 wavefronts although none of its loads conflicts:
+excess_wavefronts shows 93, the conflict counter 0.
 
-Source: hardware counters of an H200, 9,345 address patterns, all of them exact. The figures (32 banks, the sizes
-of groups, the distances) stand in the chip files with their confidence, from which `status` is derived.
+Source: hardware counters of an H200, 9,345 address patterns and 3,920 others, measured later to check the rules (and
+to find those of the rarer atomics), all of them exact. The figures (32 banks, the sizes of groups, the
+distances) stand in the chip files with their confidence, from which `status` is derived.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ class Rule:
     """How one chip serves one operation.
 
     `group` lanes are served together, `merged_group` when the pair rule holds over one of `distances` (0 and ()
-    when it never does); `passes` is the factor of compare-and-swap or the swap's wavefronts in the float loop.
+    when it never does); `passes` is the factor of compare-and-swap or the swap's wavefronts of a group in a round.
     `status` and the sentences `reasons` say how well it is known; with status unknown the figures are 0.
     """
 

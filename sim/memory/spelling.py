@@ -9,7 +9,7 @@ from .ops import OPERATIONS, Operation, find_operation
 
 __all__ = ["parse_op"]
 
-_OTHER = ("and", "dec", "inc", "max", "min", "or", "other", "xor")
+_OTHER = ("and", "dec", "inc", "max", "min", "minmax", "or", "other", "xor")
 _INTEGERS = {f"{sign}{bits}": bits // 8 for sign in "bus" for bits in (8, 16, 32, 64, 128)}
 _FLOATS = {"f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4, "f32": 4, "f64": 8, "float": 4, "double": 8}
 _TYPES = _INTEGERS | _FLOATS
@@ -29,7 +29,7 @@ _NOISE = frozenset(
         "acq_rel",
     ]
     # (of SASS from "u" on)
-).union(["cta", "gpu", "cluster", "sys", "m8n8", "m88", "u", "cast", "spin", "popc", "e"])
+).union(["cta", "gpu", "cluster", "sys", "m8n8", "m88", "u", "cast", "spin", "popc", "e", "noftz"])
 
 
 @lru_cache(maxsize=4096)
@@ -106,21 +106,30 @@ def _atomic(text: str, words: list[str], width: int | None, returns: bool) -> Op
     sizes = [_TYPES.get(word) or _BITS[word] for word in types]
     size = sizes[-1] if sizes else None
     known = size or width or 4
-    floating = bool(types) and types[-1] in _FLOATS
-    if known not in (4, 8) or (floating and types[-1].endswith("x2")):
-        raise AccessError(f"operation {text!r}: atomics of u32, b32, f32 and 64 bits are known, not this one")
-    return _sized(text, "atoms", size, width, _atomic_variant(what[0], known, floating, returns))
+    kind = types[-1] if types and types[-1] in _FLOATS else "bits"
+    if known not in (4, 8) or kind in ("f16", "bf16"):
+        raise AccessError(
+            f"operation {text!r}: atomics of u32, b32, f32, f16x2, bf16x2 and 64 bits are known, not this one"
+        )
+    if kind != "bits" and what[0] != "add":
+        raise AccessError(f"operation {text!r}: of floating-point numbers only add is an instruction")
+    if known == 8 and what[0] in ("inc", "dec"):
+        raise AccessError(f"operation {text!r}: {what[0]} is an instruction for 32 bits only")
+    return _sized(text, "atoms", size, width, _atomic_variant(what[0], known, kind, returns))
 
 
-def _atomic_variant(what: str, size: int, floating: bool, returns: bool) -> str:
-    start = "atom" if returns else "red"
-    if what == "cas":
-        return f"atom.cas.b{8 * size}"
-    if size == 8:
-        return "atom.other.b64"
+def _atomic_variant(what: str, size: int, kind: str, returns: bool) -> str:
+    start, bits = "atom" if returns else "red", f"b{8 * size}"
+    if what in ("cas", "exch"):
+        return f"atom.{what}.{bits}"
     if what == "add":
-        return f"{start}.add.{'f32' if floating else 'u32'}"
-    return "atom.exch.b32" if what == "exch" else f"{start}.other.b32"
+        integer, floating = ("u32", "f32") if size == 4 else ("u64", "f64")
+        if kind == "bits":
+            return f"{start}.add.{integer}"
+        return f"{start}.add.{kind if kind.endswith('x2') else floating}"
+    if size == 8 and what in ("min", "max", "minmax"):
+        return f"{start}.minmax.b64"
+    return f"{start}.other.{bits}"
 
 
 def _sized(text: str, op: str, spelled: int | None, width: int | None, variant: str | None) -> Operation:
@@ -128,7 +137,7 @@ def _sized(text: str, op: str, spelled: int | None, width: int | None, variant: 
         raise AccessError(f"operation {text!r} accesses {spelled} bytes a lane, width says {width}")
     size = spelled or width
     if size is None:
-        size = 8 if variant is not None and variant.endswith("b64") else 4
+        size = 8 if variant is not None and variant.endswith("64") else 4
     found = find_operation(op, size, variant)
     if found is None:
         widths = sorted({kind.width for kind in OPERATIONS if kind.op == op and kind.variant == variant})

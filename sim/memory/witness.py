@@ -49,10 +49,11 @@ class BankUse:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A group of lanes that is served together (of a float add loop: one round of the lanes that are left).
+    """A group of lanes that is served together (of a loop: one round of the lanes that are left).
 
-    `wavefronts` is what it takes, `banks` what it touches in the order of the banks, `broadcast` the lanes that get
-    or set a word together with another lane, `done` the lanes that succeed (float add loop only).
+    `wavefronts` is what it takes, `banks` what it touches in the order of the banks (where groups take turns in one
+    round of a loop, those of the group that lasts longest), `broadcast` the lanes that get or set a word together with
+    another lane, `done` the lanes that succeed (loops only).
     """
 
     number: int
@@ -127,7 +128,7 @@ class Witness:
         )
         if self.merge:
             yield self.merge.reason
-        what = "lanes" if self.operation.serves == "lanes" else "words"
+        what = "words" if self.operation.serves == "words" else "lanes"
         for phase in self.phases:
             yield f"phase {phase.number}: lanes {ranges(phase.lanes)}, {phase.wavefronts} wavefronts"
             for bank in phase.conflicts:
@@ -232,11 +233,21 @@ def _rounds(offsets: NDArray[np.int64], active: NDArray[Any], rule: Rule) -> Ite
     left, number = active, 0
     while len(left):
         number += 1
-        banks = _banks(offsets, left, rule, by_lane=False)
-        done = tuple(sorted({bank.lanes[0] for bank in banks}))
-        wavefronts = max(bank.ways for bank in banks) + rule.passes
+        merged = bool(rule.distances) and _merge(offsets, left, rule).merged
+        loads = _groups(left, rule.merged_group if merged else rule.group)
+        loaded = [max(bank.ways for bank in _banks(offsets, group, rule, by_lane=False)) for group in loads]
+        swaps = [_banks(offsets, group, rule, by_lane=True) for group in _groups(left, rule.group)]
+        done = tuple(sorted(bank.lanes[0] for banks in swaps for bank in banks))
+        wavefronts = sum(loaded) + rule.passes * len(swaps)
+        # The lanes of a bank take turns, whatever their words: the banks of the group that lasts longest.
+        banks = max(swaps, key=lambda banks: max(bank.ways for bank in banks))
         yield Phase(number, tuple(left.tolist()), wavefronts, banks, _broadcast(banks), done)
         left = left[~np.isin(left, done)]
+
+
+def _groups(lanes: NDArray[Any], size: int) -> list[NDArray[Any]]:
+    """The lanes by the groups of `size` that they lie in."""
+    return [lanes[lanes // size == group] for group in np.unique(lanes // size)]
 
 
 def _banks(offsets: NDArray[np.int64], lanes: NDArray[Any], rule: Rule, by_lane: bool) -> tuple[BankUse, ...]:

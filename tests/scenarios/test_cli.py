@@ -40,6 +40,18 @@ def test_count_what_a_kernel_engineer_pastes_first() -> None:
     assert found.stdout.startswith("4 wavefronts, 4 ideal, no excess; lanes [lane % 8, 8 * (lane // 8)]")
 
 
+def test_count_says_who_meets_in_a_loop_of_load_and_swap() -> None:
+    found = bankbench("count", "0,0,0", "--op", "red.add.f32")
+    assert found.returncode == 0
+    assert found.stdout.startswith(
+        "9 wavefronts, 3 ideal, 6 excess (3-way): lanes 0, 1, 2 meet on bank 0; a loop"
+    )
+    assert "3 rounds" in found.stdout
+    unknown = bankbench("count", "0,0,0", "--op", "atom.shared.min.u64")
+    assert unknown.returncode == 3
+    assert "depend on the data" in unknown.stdout + unknown.stderr
+
+
 def test_count_offsets_and_bytes_in_json() -> None:
     offsets = ",".join(str(128 * lane) for lane in range(32))
     found = json.loads(bankbench("count", offsets, "--op", "lds.32", "--json").stdout)

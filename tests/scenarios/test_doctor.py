@@ -45,7 +45,7 @@ def test_a_whole_installation_is_well() -> None:
     assert answer.exit_code == 0, answer.stdout
     for name in chip_names():
         assert f"\n  {name} " in answer.stdout
-    assert "held against accesses, programs" in answer.stdout
+    assert "held against accesses, further, programs" in answer.stdout
 
 
 def test_json() -> None:

@@ -55,7 +55,7 @@ def test_chains(rows, counts, row_report, field, attribute):
     for row, cycles in zip(rows, getattr(counts, attribute).tolist(), strict=True):
         if row.get(field) is not None:
             row_report.check(abs(cycles - row[field]) <= 0.1, row["id"], f"{cycles}, measured {row[field]}")
-        elif field == "latency_cycles":
+        elif field == "latency_cycles" and field in row:
             row_report.check(np.isnan(cycles), row["id"], f"{cycles}, but nothing returns")
 
 
@@ -72,7 +72,7 @@ def test_throughput_of_several_warps(rows, counts, row_report):
     """Cycles a warp instruction of the SM, 4 warps and more, within 3 %; few readings lie outside (of 740: 2)."""
     chip, outside = load_chip("h200"), 0
     for index, row in enumerate(rows):
-        if not row["throughput"] or row["variant"] == "red.add.f32":
+        if not row.get("throughput") or row["variant"] == "red.add.f32":
             continue
         for warps, measured in row["throughput"].items():
             if int(warps) >= 4:

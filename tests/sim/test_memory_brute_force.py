@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 H200 = load_chip("h200")
-KINDS = [kind for kind in OPERATIONS if kind.variant != "atom.other.b64"]
+KINDS = [kind for kind in OPERATIONS if "minmax" not in str(kind.variant)]
 
 
 @dataclass
@@ -58,7 +58,9 @@ def count_one(op, width, variant, mask, offsets, banks=32, word_bytes=4):
     touched = {word for lane in lanes for word in words(lane)}
     floor = -(-len(touched) // banks)
     if op == "atoms":
-        return _atomic(variant, lanes, groups, most_words, most_lanes, words, banks, floor, word_bytes)
+        return _atomic(
+            variant, lanes, groups, most_words, most_lanes, words, offsets, banks, floor, word_bytes
+        )
     size, merged = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width], False
     if op.endswith("matrix"):
         size = 8
@@ -73,29 +75,56 @@ def count_one(op, width, variant, mask, offsets, banks=32, word_bytes=4):
     return Expected(sum(ways), sum(ways) - len(ways), len(ways), floor, max(ways, default=0), merged)
 
 
-def _atomic(variant, lanes, groups, most_words, most_lanes, words, banks, floor, word_bytes):
-    if variant.endswith("add.f32"):
-        left, loads, rounds = list(lanes), 0, 0
-        while left:
-            loads += most_words(left)
-            rounds += 1
-            seen, kept = set(), []
-            for lane in left:
-                bank = words(lane)[0] % banks
-                if bank in seen:
-                    kept.append(lane)
-                seen.add(bank)
-            left = kept
-        best = -(-len(lanes) // (banks // max(1, 4 // word_bytes)))
-        return Expected(loads + 2 * rounds, loads - rounds, 3 * best, floor, rounds, False)
-    served = groups(16 if variant == "atom.cas.b64" else 32)
+def _atomic(variant, lanes, groups, most_words, most_lanes, words, offsets, banks, floor, word_bytes):
+    kind = next(kind for kind in OPERATIONS if kind.variant == variant)
+    if kind.serves == "loop":
+        return _loop(kind.width, lanes, most_words, words, offsets, banks, floor, word_bytes)
     # An access wider than a bank lies in several, so fewer lanes find banks of their own.
-    width = 8 if variant == "atom.cas.b64" else 4
+    width = kind.width
+    served = groups(16 if width == 8 else 32)
     columns = banks // max(1, width // word_bytes)
     passes = 2 if "cas" in variant else 1
     ways = [most_lanes(group) for group in served]
     ideal = passes * sum(-(-len(group) // columns) for group in served)
     return Expected(passes * sum(ways), sum(ways) - len(ways), ideal, floor, max(ways, default=0), False)
+
+
+def _loop(width, lanes, most_words, words, offsets, banks, floor, word_bytes):
+    """Load, operate, swap, until no lane is left; 8-byte accesses in two halves, whose loads may merge."""
+    size = 16 if width == 8 else 32
+
+    def split(left, lanes_a_group):
+        found = {}
+        for lane in left:
+            found.setdefault(lane // lanes_a_group, []).append(lane)
+        return list(found.values())
+
+    left, wavefronts, conflicts, rounds, first = list(lanes), 0, 0, 0, None
+    while left:
+        pairs = size == 16 and any(
+            all(offsets[lane] == offsets[lane ^ distance] for lane in left if lane ^ distance in left)
+            for distance in (1, 2)
+        )
+        loads = [most_words(group) for group in split(left, 32 if pairs else size)]
+        first = (len(loads), pairs) if first is None else first
+        wavefronts += sum(loads)
+        conflicts += sum(loads) - len(loads)
+        rounds += 1
+        kept = []
+        for group in split(left, size):
+            wavefronts += 2
+            seen = set()
+            for lane in group:
+                bank = words(lane)[0] % banks
+                if bank in seen:
+                    kept.append(lane)
+                seen.add(bank)
+        left = kept
+    columns = banks // max(1, width // word_bytes)
+    best = [-(-len(group) // columns) for group in split(lanes, size)]
+    loads, merged = first or (0, size == 16)
+    ideal = 2 * sum(best) + loads + max(max(best, default=1) - 1, 0)
+    return Expected(wavefronts, conflicts, ideal, floor, rounds, merged)
 
 
 @st.composite
