@@ -47,6 +47,7 @@ _STATUS = {
     "unknown": "unknown",
 }
 _ROOT = "shared_memory."
+_BANKS = (_ROOT + "banks", _ROOT + "bank_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ def rule_for(chip: Chip, code: int) -> Rule:
     missing = [path for path in paths if not chip.has(path)]
     known = [chip.constant(path) for path in paths if chip.has(path)]
     status, assumptions, reasons = status_of(chip, known)
+    assumptions = (*assumptions, *_groups_that_stayed(chip, kind, known))
     for constant in known:
         if constant.value is False:
             raise AccessError(f"{kind.name}: {chip.title} ({chip.arch}) does not have it ({constant.source})")
@@ -165,6 +167,17 @@ def assumption(chip: Chip, constant: Constant) -> str:
     if constant.overridden:
         return f"{constant.path} = {constant.value} {constant.unit} ({constant.source}; {constant.note})"
     return f"{chip.title}: {constant.note or constant.path + ' is assumed'}"
+
+
+def _groups_that_stayed(chip: Chip, kind: Operation, constants: list[Constant]) -> tuple[str, ...]:
+    """The sentence for other banks under groups of lanes that the real chip has because its banks give 128 bytes."""
+    path = f"{_ROOT}group_lanes.{kind.group}"
+    groups = chip.constant(path) if chip.has(path) else None
+    if groups is None or groups.overridden or groups.value is None or groups.value >= kind.lanes:
+        return ()
+    if not any(constant.overridden and constant.path in _BANKS for constant in constants):
+        return ()
+    return (f"{kind.name} is still served in groups of {groups.value} lanes; set {path} to change that",)
 
 
 def _passes(kind: Operation) -> str:

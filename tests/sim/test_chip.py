@@ -91,6 +91,20 @@ def test_override_says_so():
     )
 
 
+def test_other_banks_say_that_groups_of_lanes_stayed():
+    wide = load_chip("h200").override({"shared_memory.banks": 64})
+    quads = [16 * lane for lane in range(32)]
+    counts = count(quads, "lds.128", chip=wide)
+    assert (int(counts.wavefronts[0]), len(counts.assumptions)) == (4, 2)
+    assert counts.assumptions[1] == (
+        "lds.128 is still served in groups of 8 lanes; set shared_memory.group_lanes.load_16 to change that"
+    )
+    both = wide.override({"shared_memory.group_lanes.load_16": 16})
+    counts = count(quads, "lds.128", chip=both)
+    assert int(counts.wavefronts[0]) == 2
+    assert "still served" not in " ".join(counts.assumptions)
+
+
 def test_overriding_an_unknown_figure_makes_it_an_assumption():
     chip = load_chip("gfx942")
     known = chip.override(
