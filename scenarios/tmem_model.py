@@ -32,7 +32,7 @@ class AccumulatorOf(Strict):
     """An accumulator M x N; a pair holds half of it in each block."""
 
     M: int = Field(default=128, description="rows of the whole instruction")
-    N: int = Field(default=128, description="columns")
+    N: int = Field(default=128, ge=1, le=4096, description="columns")
     cta_group: Group = 1
     ws: bool = False
     sparse: bool = False

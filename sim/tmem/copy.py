@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +52,8 @@ class Copy:
 
     Args:
         shape: ".128x256b" and so on; multicast: "" or ".warpx2::02_13", ".warpx2::01_23", ".warpx4".
-        lane, column: the destination address.
+        lane, column: the destination address. Only .4x256b has lanes to spare: at lane 31 it fills the last lane of
+        each window, which tcgen05.shift leaves as it was.
         cta_group: 1 or 2; with 2 each block of the pair copies from its own shared memory into its own tensor memory.
         fmt: a decompression of `FORMATS`, or "".
 
@@ -60,6 +62,8 @@ class Copy:
     >>> sf = Copy.parse("tcgen05.cp.cta_group::1.32x128b.warpx4")
     >>> sf.source_bytes, sf.written_bytes, sf.replicas, sf.columns
     (512, 2048, 4, 4)
+    >>> Copy(".4x256b", lane=31).lanes_written().tolist()
+    [31, 63, 95, 127]
     """
 
     shape: str
@@ -78,9 +82,11 @@ class Copy:
         if self.fmt and self.fmt not in FORMATS:
             raise TmemError(f"tcgen05.cp has no format {self.fmt!r}; formats: {', '.join(FORMATS)}")
         shape = geometry(self.chip)
-        if self.lane:
+        free = shape.lanes - 1 - _last_lane(self.shape, self.multicast)
+        if not 0 <= self.lane <= free:
             raise TmemError(
-                f"tcgen05.cp writes windows of all warps; the lane of its address is 0, not {self.lane}"
+                f"tcgen05.cp{self.shape} at lane {self.lane} leaves lanes 0 to {shape.lanes - 1}; the lane of its "
+                f"address is {f'0 to {free}' if free else '0'}"
             )
         if self.column % _COLUMN_STEP:
             raise TmemError(
@@ -162,6 +168,13 @@ class Copy:
         return descriptor.addresses(
             np.arange(self.rows)[:, None], chunks[None, :], element_bytes=1, major="K"
         )
+
+
+@lru_cache(maxsize=16)
+def _last_lane(shape: str, multicast: str) -> int:
+    """The highest lane that a copy at lane 0 writes: 96 for .4x256b, which fills one lane of each window, else 127."""
+    _, _, shard, replica = _SHAPES[shape, multicast]
+    return sum((extent - 1) * stride for extent, stride, axis in (*shard, *replica) if axis == "TLane")
 
 
 def _no_shape(shape: str, multicast: str) -> str:

@@ -72,6 +72,7 @@ class Access:
             and product is other.product
             and other.number != number
             and self.role == other.role
+            and _one_accumulator(other.step, self.step)
         )
 
 
@@ -273,6 +274,11 @@ def _kind(first: Access, second: Access) -> str:
     return "read before the write is complete" if first.writes else "overwritten while it is read"
 
 
+def _one_accumulator(first: Step, second: Step) -> bool:
+    """Whether two products write the same cells: only then the hardware keeps two of one shape in order."""
+    return first is second or first.writes == second.writes
+
+
 def _ordered(first: Access, second: Access, known: Mapping[Track, int]) -> bool:
     if first.step.op == "write" and second.step.op in ("mma", "cp", "tma"):
         return known.get((first.role, PROXY), 0) >= first.number
@@ -284,7 +290,8 @@ def _ordered(first: Access, second: Access, known: Mapping[Track, int]) -> bool:
     if pair not in _IN_ORDER:
         return first.track == second.track and first.step.op == second.step.op in ("write", "read")
     if pair == ("mma", "mma"):
-        return first.step.item is second.step.item or first.step.item == second.step.item
+        alike = first.step.item is second.step.item or first.step.item == second.step.item
+        return alike and _one_accumulator(first.step, second.step)
     if pair == ("shift", "cp"):
         return getattr(second.step.item, "shape", "") == ".4x256b"
     return True

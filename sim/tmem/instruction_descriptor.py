@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .errors import TmemError
-from .mma import K96, mma_kind
+from .mma import K96, MmaKind, mma_kind
 
 __all__ = ["InstructionDescriptor", "kind_of_types"]
 
@@ -100,9 +100,39 @@ class InstructionDescriptor:
             allowed = ("f32",)
         if self.d not in allowed:
             raise TmemError(f".kind::{kind.name} accumulates in {' or '.join(allowed)}, not {self.d}")
-        if self.N % 8 or not 8 <= self.N <= 256 or self.M not in (32, 64, 128, 256):
+        # the field of block-scaled kinds counts M in 128 rows
+        rows = (128, 256) if kind.block_scaled else (32, 64, 128, 256)
+        if self.N % 8 or not 8 <= self.N <= 256 or self.M not in rows:
+            known = f"{', '.join(map(str, rows[:-1]))} or {rows[-1]}"
             raise TmemError(
-                f"M = {self.M}, N = {self.N}: M is 32, 64, 128 or 256, N a multiple of 8 up to 256"
+                f".kind::{kind.name} M = {self.M}, N = {self.N}: M is {known}, N a multiple of 8 up to 256"
+            )
+        self._check_flags(kind)
+
+    def _check_flags(self, kind: MmaKind) -> None:
+        """Fields that the encoding of this kind does not have, and values that do not fit into two bits."""
+        for name in ("selector", "max_shift", "sfa_id", "sfb_id"):
+            if not 0 <= getattr(self, name) <= 3:
+                raise TmemError(f"descriptor field {name} {getattr(self, name)}: 0 to 3")
+        foreign = {
+            "saturate": bool(self.saturate) and kind.name != "i8",
+            "negate_a": bool(self.negate_a) and kind.name == "i8",
+            "negate_b": bool(self.negate_b) and kind.name == "i8",
+            "max_shift": self.max_shift != 0 and not kind.has_ws,
+            "sfa_id": self.sfa_id != 0 and not kind.block_scaled,
+            "sfb_id": self.sfb_id != 0 and not kind.block_scaled,
+            "selector": self.selector != 0 and not self.sparse,
+        }
+        wrong = next((name for name, found in foreign.items() if found), None)
+        if wrong is not None:
+            where = "a dense product" if wrong == "selector" else f".kind::{kind.name}"
+            raise TmemError(f"{where} has no {wrong}; leave it 0")
+        natural = kind.k_sparse if self.sparse else kind.k
+        if self.k == K96 and (kind.container_bits != 4 or self.sparse or self.M != 256):
+            raise TmemError("K = 96 needs mxf4 or mxf4nvf4, dense, with M = 256")
+        if self.k not in (None, natural, K96):
+            raise TmemError(
+                f".kind::{kind.name}{' .sp' if self.sparse else ''} has K = {natural}, not {self.k}"
             )
 
     def encode(self) -> int:
@@ -121,8 +151,13 @@ class InstructionDescriptor:
 
     @classmethod
     def decode(cls, bits: int, kind: str) -> InstructionDescriptor:
-        """The descriptor of 32 bits, read as the kind of the instruction that carries them."""
+        """The descriptor of 32 bits, read as the kind of the instruction that carries them.
+
+        Raises TmemError for bits that this kind leaves unassigned, too: what is decoded encodes to the same bits.
+        """
         item = mma_kind(kind)
+        if not 0 <= bits < 1 << 32:
+            raise TmemError(f"an instruction descriptor has 32 bits: {bits:#x}")
         types = {code: name for name, code in _A_TYPES[item.name].items()}
         a, b = bits >> 7 & 7, bits >> 10 & 7
         if a not in types or b not in types:
@@ -131,7 +166,7 @@ class InstructionDescriptor:
         d = "f32" if scale else {code: name for name, code in _D_TYPES.items()}.get(bits >> 4 & 3)
         if d is None:
             raise TmemError("accumulator type 3 is not assigned")
-        return cls(
+        found = cls(
             kind=item.name,
             a=types[a],
             b=types[b],
@@ -151,6 +186,11 @@ class InstructionDescriptor:
             sfb_id=bits >> 4 & 3 if scale else 0,
             k=K96 if scale and bits >> 31 else None,
         )
+        stray = found.encode() ^ bits
+        if stray:
+            places = ", ".join(str(n) for n in range(32) if stray >> n & 1)
+            raise TmemError(f".kind::{item.name} leaves descriptor bit {places} 0")
+        return found
 
     @property
     def fields(self) -> dict[str, int]:

@@ -61,6 +61,21 @@ def test_products_of_another_shape_are_not_in_order():
     assert kinds([MMA, other, COMMIT]) == [("write after write", "mma d", "mma other")]
 
 
+def test_products_of_one_shape_with_other_accumulators_are_not_in_order():
+    """A of the second product is what the first one writes: the order holds for one accumulator only."""
+    other = Region("tmem", 256, 384)
+    chained = Step("mma", reads=(D,), writes=(other,), item=SHAPE, operands="TS", text="mma o")
+    assert kinds([MMA, chained, COMMIT]) == [("read before the write is complete", "mma d", "mma o")]
+    assert kinds([chained, MMA, COMMIT]) == [("overwritten while it is read", "mma o", "mma d")]
+    assert kinds([MMA, COMMIT, WAIT, AFTER, chained, COMMIT]) == []
+    shifted = Step("mma", writes=(Region("tmem", 8, 136),), item=SHAPE, text="mma shifted")
+    assert kinds([MMA, shifted, COMMIT]) == [("write after write", "mma d", "mma shifted")]
+    again = Step(
+        "mma", reads=(A,), writes=(Region("tmem", 0, 128),), item=MmaShape("f16", 128, 128), text="d"
+    )
+    assert kinds([MMA, again, MMA, COMMIT]) == []
+
+
 def test_a_copy_does_not_wait_for_a_product():
     assert ("overwritten while it is read", "mma d", "cp sf") in kinds([CP, SCALED, CP, SCALED, COMMIT])
     waited = [CP, SCALED, COMMIT, WAIT, AFTER, CP, SCALED]

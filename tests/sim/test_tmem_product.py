@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from bankbench.layouts import parse, with_swizzle
 from bankbench.sim.tmem import (
+    Copy,
     InstructionDescriptor,
     LoadStore,
     MmaInstruction,
@@ -99,6 +100,74 @@ def test_what_does_not_go_together_is_said(build, message):
     with pytest.raises(TmemError, match=message) as error:
         build()
     assert "\n" not in str(error.value)
+
+
+PLAIN = {"kind": "f16", "a": "f16", "b": "f16", "d": "f32", "M": 128, "N": 64}
+SCALED = {"kind": "mxf4nvf4", "a": "e2m1", "b": "e2m1", "d": "f32", "M": 256, "N": 64, "scale": "ue4m3"}
+I8 = {"kind": "i8", "a": "s8", "b": "u8", "d": "s32", "M": 128, "N": 64}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (SCALED | {"M": 64}, "M is 128 or 256"),
+        (SCALED | {"M": 32}, "M is 128 or 256"),
+        (SCALED | {"M": 128, "k": 96}, "K = 96 needs mxf4 or mxf4nvf4, dense, with M = 256"),
+        (SCALED | {"sparse": True, "k": 96}, "K = 96 needs"),
+        (PLAIN | {"M": 256, "k": 96}, "K = 96 needs"),
+        (PLAIN | {"k": 32}, "has K = 16, not 32"),
+        (PLAIN | {"saturate": True}, "has no saturate"),
+        (I8 | {"negate_b": True}, "has no negate_b"),
+        (PLAIN | {"sfa_id": 1}, "has no sfa_id"),
+        (SCALED | {"sfb_id": 4}, "sfb_id 4: 0 to 3"),
+        (SCALED | {"max_shift": 1}, "has no max_shift"),
+        (PLAIN | {"selector": 1}, "a dense product has no selector"),
+        (PLAIN | {"max_shift": -1}, "max_shift -1: 0 to 3"),
+    ],
+)
+def test_instruction_descriptors_hold_only_what_their_kind_has(fields, message):
+    with pytest.raises(TmemError, match=message) as error:
+        InstructionDescriptor(**fields)
+    assert "\n" not in str(error.value)
+
+
+def test_instruction_descriptors_at_the_ends_of_their_fields():
+    ends = [
+        (PLAIN | {"sparse": True, "selector": 3, "negate_a": True, "max_shift": 3}, 0xC8102017),
+        (I8 | {"saturate": True, "N": 256}, 0x084000A8),
+        (SCALED | {"k": 96, "sfa_id": 3, "sfb_id": 2, "N": 8}, 0xF00204A0),
+        (SCALED | {"scale": "ue8m0", "major_a": "K", "N": 256}, 0x10C00480),
+    ]
+    for fields, bits in ends:
+        item = InstructionDescriptor(**fields)
+        assert hex(item.encode()) == hex(bits)
+        assert InstructionDescriptor.decode(bits, item.kind) == item
+
+
+@pytest.mark.parametrize(
+    ("bits", "kind", "message"),
+    [
+        (0x4100490 | 1 << 6, "f16", "leaves descriptor bit 6 0"),
+        (0x8C00000 | 1 << 25, "mxf8f6f4", "leaves descriptor bit 25 0"),
+        (1 << 32, "f16", "has 32 bits"),
+        (0x4100490 | 1 << 3, "f16", "has no saturate"),
+    ],
+)
+def test_bits_without_meaning_are_not_decoded(bits, kind, message):
+    with pytest.raises(TmemError, match=message):
+        InstructionDescriptor.decode(bits, kind)
+
+
+def test_only_the_copy_of_four_rows_has_lanes_to_spare():
+    """Row s of .4x256b goes to lane 32 s plus the address: at lane 31 into the lanes that a shift leaves alone."""
+    lanes, column, byte = Copy(".4x256b", lane=31, column=8).destination()
+    assert lanes[:, 0, 0].tolist() == [31, 63, 95, 127]
+    assert (column[3].tolist(), byte[3].tolist()) == ([8 + b // 4 for b in range(32)], [0, 1, 2, 3] * 8)
+    for shape, cast in ((".128x256b", ""), (".64x128b", ".warpx2::01_23"), (".32x128b", ".warpx4")):
+        with pytest.raises(TmemError, match="the lane of its address is 0"):
+            Copy(shape, cast, lane=16)
+    with pytest.raises(TmemError, match="address is 0 to 31"):
+        Copy(".4x256b", lane=32)
 
 
 def test_a_reduction_exists_on_the_b300():
