@@ -123,7 +123,7 @@ class Allocator:
 
     `step` executes one instruction and says what happens; blocked allocations complete when columns become free,
     in the order in which they were issued. Blocks of a pair are told apart by names that end in even/odd or 0/1; each
-    has the tensor memory of its own SM.
+    has the tensor memory of its own SM, and both get their columns at once or wait together.
 
     >>> sm = Allocator()
     >>> [sm.step(Step.of(s)).text for s in (["cta0", "alloc", 512], ["cta1", "alloc", 32], ["cta0", "dealloc", 512])]
@@ -134,7 +134,7 @@ class Allocator:
         self.chip = chip
         self.shape: Geometry = geometry(chip)
         self.blocks: dict[str, _Block] = {}
-        self.waiting: list[str] = []
+        self.waiting: list[tuple[str, ...]] = []
         self.group: int | None = None
         self.pair_pending: dict[str, Step] = {}
 
@@ -143,7 +143,7 @@ class Allocator:
         block = self.blocks.setdefault(step.cta, _Block())
         if block.gone:
             return Outcome("illegal", f"illegal ({step.cta} has ended)")
-        if block.waits_for is not None and step.warp == block.waits_for.warp:
+        if block.waits_for is not None and (step.warp == block.waits_for.warp or step.op == "alloc"):
             return Outcome(
                 "blocks", f"blocks ({step.cta} still waits in its alloc of {block.waits_for.columns})"
             )
@@ -155,7 +155,13 @@ class Allocator:
                     "illegal",
                     f"illegal (one cta_group value per kernel; it used cta_group::{self.group} before)",
                 )
-            self.group = step.cta_group
+        before, self.group = self.group, step.cta_group or self.group
+        outcome = self._execute(step, block)
+        if outcome.verdict == "illegal":
+            self.group = before
+        return outcome
+
+    def _execute(self, step: Step, block: _Block) -> Outcome:
         if step.op == "alloc":
             return self._alloc(step, block)
         if step.op == "dealloc":
@@ -190,51 +196,59 @@ class Allocator:
                 f"illegal (size increases from {block.last_size} to {step.columns}: allocate the larger one first)",
             )
         warned = block.alloc_warp is not None and block.alloc_warp != step.warp
-        block.alloc_warp = step.warp if block.alloc_warp is None else block.alloc_warp
+        block.waits_for = step
         if self.group == 2:
             return self._alloc_pair(step, block)
-        done = self._try(step, block)
-        if done is None:
-            return self._block(step, block)
+        start = self._serve(step.cta)
+        if start is None:
+            return self._block(step, step.cta)
         if warned:
-            return _against(done.column)
-        return done
+            return _against(start)
+        return Outcome("ok", f"ok (columns {start} to {start + step.columns - 1})", start)
 
     def _alloc_pair(self, step: Step, block: _Block) -> Outcome:
         peer = _peer(step.cta)
         pending = self.pair_pending.pop(peer, None)
         if pending is None:
             self.pair_pending[step.cta] = step
-            block.waits_for = step
             return Outcome("may block", "may block until the peer also issues")
-        other = self.blocks[peer]
+        unequal = ""
         if pending.columns != step.columns:
+            unequal = f"{pending.columns} and {step.columns} columns; equal sizes"
+        elif pending.warp != step.warp:
+            unequal = f"with warps {pending.warp} and {step.warp}; the same warp of both blocks"
+        if unequal:
             self.pair_pending[peer] = pending
-            return Outcome(
-                "illegal",
-                f"illegal (the pair allocates {pending.columns} and {step.columns} columns; equal sizes)",
-            )
-        other.waits_for = None
-        first, second = self._try(pending, other), self._try(step, block)
-        if first is None or second is None:
-            return self._block(step, block)
-        return Outcome(
-            "ok", f"both complete (columns {second.column} to {_last(second, step)})", second.column
-        )
+            block.waits_for = None
+            return Outcome("illegal", f"illegal (the pair allocates {unequal})")
+        start = self._serve(peer, step.cta)
+        if start is None:
+            return self._block(step, peer, step.cta)
+        return Outcome("ok", f"both complete (columns {start} to {start + step.columns - 1})", start)
 
-    def _try(self, step: Step, block: _Block) -> Outcome | None:
-        start = self._hole(step.columns, step.cta)
-        if start is None or any(self._same_sm(name, step.cta) and name != step.cta for name in self.waiting):
-            return None
-        block.live.append((start, step.columns))
-        block.last_size = step.columns
-        return Outcome("ok", f"ok (columns {start} to {start + step.columns - 1})", start)
+    def _serve(self, *ctas: str) -> int | None:
+        """Gives columns to a block, or to both of a pair at once; None, and nothing changes, when they are not free."""
+        wanted = [(self.blocks[cta], self.blocks[cta].waits_for) for cta in ctas]
+        starts: list[int] = []
+        for cta, (_, step) in zip(ctas, wanted, strict=True):
+            assert step is not None, "a block that waits for columns has the step that it waits in"
+            start = self._hole(step.columns, cta)
+            if start is None or any(self._same_sm(n, cta) for names in self.waiting for n in names):
+                return None
+            starts.append(start)
+        for (block, step), start in zip(wanted, starts, strict=True):
+            assert step is not None
+            block.live.append((start, step.columns))
+            block.last_size, block.waits_for = step.columns, None
+            block.alloc_warp = step.warp if block.alloc_warp is None else block.alloc_warp
+        return starts[-1]
 
-    def _block(self, step: Step, block: _Block) -> Outcome:
-        block.waits_for = step
-        self.waiting.append(step.cta)
+    def _block(self, step: Step, *ctas: str) -> Outcome:
+        self.waiting.append(ctas)
         holders = [
-            n for n, b in self.blocks.items() if b.live and n != step.cta and self._same_sm(n, step.cta)
+            n
+            for n, b in self.blocks.items()
+            if b.live and n not in ctas and any(self._same_sm(n, cta) for cta in ctas)
         ]
         row = f"{self._longest(step.cta)} columns in a row are free"
         if holders:
@@ -259,16 +273,13 @@ class Allocator:
 
     def _unblock(self) -> list[str]:
         released: list[str] = []
-        for name in list(self.waiting):
-            block = self.blocks[name]
-            step = block.waits_for
-            assert step is not None, "a waiting block has the step that it waits in"
-            if self._hole(step.columns, name) is None:
-                break  # in order: a later, smaller request does not pass an earlier one
-            self.waiting.remove(name)
-            block.waits_for = None
-            self._try(step, block)
-            released.append(name)
+        queue, self.waiting = self.waiting, []
+        for names in queue:
+            if self._serve(*names) is None:
+                # in order: a later, smaller request does not pass an earlier one on the same SM
+                self.waiting.append(names)
+            else:
+                released += names
         return released
 
     def _exit(self, step: Step, block: _Block) -> Outcome:
@@ -321,10 +332,6 @@ def _peer(name: str) -> str:
 
 def _freed(peer: _Block | None, columns: int) -> bool:
     return peer is None or all(size != columns for _, size in peer.live)
-
-
-def _last(outcome: Outcome, step: Step) -> int:
-    return (outcome.column or 0) + step.columns - 1
 
 
 def _against(column: int | None) -> Outcome:

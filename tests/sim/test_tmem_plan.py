@@ -18,6 +18,7 @@ from bankbench.sim.tmem import (
     geometry,
     plan,
     round_up,
+    run_steps,
     stack_until_fits,
 )
 from bankbench.sim.tmem.wants import all_pieces
@@ -193,3 +194,53 @@ def test_no_arrangement_needs_fewer_columns(buffers):
     assert max(p.end for p in placed) == full + best
     for number, one in enumerate(placed):
         assert not any(one.meets(other) for other in placed[:number])
+
+
+def outcomes(*steps):
+    return [outcome.text for outcome in run_steps([text.split() for text in steps])]
+
+
+def test_a_pair_waits_together_and_gets_its_columns_at_once():
+    found = outcomes(
+        "cta0 alloc.cta_group::2 512",
+        "cta1 alloc.cta_group::2 512",
+        "cta2 alloc.cta_group::2 256",
+        "cta3 alloc.cta_group::2 256",
+        "cta2 mma.cta_group::2",
+        "cta0 dealloc.cta_group::2 512",
+        "cta1 dealloc.cta_group::2 512",
+        "cta2 alloc.cta_group::2 64",
+        "cta3 alloc.cta_group::2 64",
+    )
+    assert found == [
+        "may block until the peer also issues",
+        "both complete (columns 0 to 511)",
+        "may block until the peer also issues",
+        "blocks until cta0 or cta1 deallocates: 0 columns in a row are free",
+        "blocks (cta2 still waits in its alloc of 256)",
+        "may block until the peer deallocates too",
+        "ok; cta2 unblocks; cta3 unblocks",
+        "may block until the peer also issues",
+        "both complete (columns 256 to 319)",
+    ]
+
+
+def test_illegal_allocations_change_nothing():
+    assert outcomes("alloc.cta_group::2 96", "alloc.cta_group::1 32")[1] == "ok (columns 0 to 31)"
+    pair = outcomes(
+        "cta0 warp2 alloc.cta_group::2 64",
+        "cta1 warp3 alloc.cta_group::2 64",
+        "cta1 warp2 alloc.cta_group::2 32",
+        "cta1 warp2 alloc.cta_group::2 64",
+    )
+    assert pair[1].startswith("illegal (the pair allocates with warps 2 and 3; the same warp")
+    assert pair[2].startswith("illegal (the pair allocates 64 and 32 columns")
+    assert pair[3] == "both complete (columns 0 to 63)"
+
+
+def test_a_later_smaller_request_does_not_pass_an_earlier_one():
+    found = outcomes(
+        "cta0 alloc 256", "cta1 alloc 512", "cta2 alloc 128", "cta0 dealloc 256", "cta1 dealloc 512"
+    )
+    assert [text.split(" ", 1)[0] for text in found[:3]] == ["ok", "blocks", "blocks"]
+    assert found[3:] == ["ok; cta1 unblocks", "ok; cta2 unblocks"]
