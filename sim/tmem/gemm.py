@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..chip import Chip
+from ..chip import Chip, load_chip
 from .copy import Copy
 from .errors import TmemError
 from .geometry import DEFAULT_CHIP
@@ -77,7 +77,7 @@ class GemmLoop:
     @cached_property
     def shape(self) -> MmaShape:
         """One product."""
-        return MmaShape(self.kind, self.M, self.N, self.cta_group)
+        return MmaShape(self.kind, self.M, self.N, self.cta_group, arch=load_chip(self.chip).arch)
 
     @property
     def scaled(self) -> bool:
@@ -116,15 +116,34 @@ class GemmLoop:
 
     @cached_property
     def scale_copies(self) -> tuple[tuple[str, Copy], ...]:
-        """(operand, copy) for every tcgen05.cp of a stage's scale factors: 512 bytes to 4 columns each."""
+        """(operand, copy) for every tcgen05.cp of a stage's scale factors, 4 columns each.
+
+        512 bytes to all four windows; SFB of a pair with M = 128, whose lane halves need different columns of B, takes
+        1024 bytes to two windows each.
+        """
+        found: list[tuple[str, Copy]] = []
+        for want in self._scale_wants:
+            shape = (".64x128b", ".warpx2::01_23") if want.split else (".32x128b", ".warpx4")
+            copies = range(0, want.pieces()[0].columns, 4)
+            found += [(want.name, Copy(*shape, 0, at, self.cta_group, chip=self.chip)) for at in copies]
+        return tuple(found)
+
+    @cached_property
+    def _scale_wants(self) -> tuple[ScaleWant, ...]:
         if not self.scaled:
             return ()
-        words = -(-self.products_per_stage * int(self.vector[0]) // 4)
-        found: list[tuple[str, Copy]] = []
-        for name, rows in (("sfa", self.shape.rows_per_cta), ("sfb", self.N)):
-            copies = -(-rows // 128) * words
-            found += [(name, Copy(".32x128b", ".warpx4", 0, 4 * n, self.cta_group)) for n in range(copies)]
-        return tuple(found)
+        rows = {"sfa": self.shape.rows_per_cta, "sfb": self.N}
+        return tuple(
+            ScaleWant(
+                name,
+                self.scale_slots,
+                rows=number,
+                k_steps=self.products_per_stage,
+                scale_vec=self.vector,
+                split=name == "sfb" and self.shape.datapath == "B",
+            )
+            for name, number in rows.items()
+        )
 
     @property
     def wants(self) -> tuple[Want, ...]:
@@ -135,18 +154,7 @@ class GemmLoop:
         if self.operands == "TS":
             bits = mma_kind(self.kind).container_bits
             wants.append(AWant("a", M=self.M, K=self.k_per_stage, bits=bits, cta_group=self.cta_group))
-        if self.scaled:
-            steps = self.products_per_stage
-            wants += [
-                ScaleWant(
-                    "sfa",
-                    self.scale_slots,
-                    rows=self.shape.rows_per_cta,
-                    k_steps=steps,
-                    scale_vec=self.vector,
-                ),
-                ScaleWant("sfb", self.scale_slots, rows=self.N, k_steps=steps, scale_vec=self.vector),
-            ]
+        wants += self._scale_wants
         return tuple(wants)
 
     @cached_property

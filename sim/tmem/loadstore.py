@@ -117,8 +117,8 @@ class LoadStore:
             raise TmemError(f"op {self.op!r}: ld or st")
         object.__setattr__(self, "shape", _shape(self.shape)[0])
         _ = self.registers
-        if self.split is not None and self.shape != ".16x32bx2":
-            raise TmemError(f"immHalfSplitoff goes with .16x32bx2, not with {self.shape}")
+        if self.split is not None:
+            self._check_split(self.split)
         if self.reduction is not None:
             self._check_reduction()
         self._check_place()
@@ -128,6 +128,18 @@ class LoadStore:
         """The same from a 32-bit address."""
         lane, column = split_address(taddr)
         return cls(op, shape, num, warp, lane, column, packed)
+
+    def _check_split(self, split: int) -> None:
+        if self.shape != ".16x32bx2":
+            raise TmemError(f"immHalfSplitoff goes with .16x32bx2, not with {self.shape}")
+        if split < 0:
+            raise TmemError(f"immHalfSplitoff {split}: 0 or more columns; a negative one is not documented")
+        half = self.num * (2 if self.packed else 1)
+        if self.op == "st" and split < half:
+            raise TmemError(
+                f"immHalfSplitoff {split}: the halves of {half} columns overlap, two threads would write one cell; "
+                f"{half} at least"
+            )
 
     def _check_reduction(self) -> None:
         if self.op != "ld" or self.packed:
@@ -167,16 +179,21 @@ class LoadStore:
 
     @property
     def columns(self) -> int:
-        """Columns touched."""
-        return SHAPES[self.shape][1] * self.num * (2 if self.packed else 1)
+        """Columns touched; halves of .16x32bx2 that overlap share some.
+
+        >>> LoadStore("ld", ".16x32bx2", 8, split=2).columns
+        10
+        """
+        wide = SHAPES[self.shape][1] * self.num * (2 if self.packed else 1)
+        return wide if self.split is None else wide // 2 + min(self.split, wide // 2)
 
     @property
     def column_range(self) -> tuple[int, int]:
         """First and last column touched (with a split there may be untouched ones between)."""
         if self.shape != ".16x32bx2":
             return self.column, self.column + self.columns - 1
-        half = self.columns // 2
-        return self.column, self.column + max(self.half_split, 0) + half - 1
+        half = self.num * (2 if self.packed else 1)
+        return self.column, self.column + self.half_split + half - 1
 
     @property
     def half_split(self) -> int:
@@ -186,7 +203,7 @@ class LoadStore:
     @property
     def bytes_of_tmem(self) -> int:
         """Bytes of the cells touched: twice what is moved when packing leaves the upper halves out."""
-        return self.bytes_moved * (2 if self.packed else 1)
+        return SHAPES[self.shape][0] * self.columns * geometry(self.chip).cell_bytes
 
     def fragment(self) -> FragmentMap:
         """Where each register of each thread lies."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..chip import Chip
 from .errors import TmemError
 from .geometry import DEFAULT_CHIP, geometry
-from .mma import SCALE_VECTORS, MmaShape, check_datapath_lane, mma_kind
-from .operands import Operand
+from .mma import K96, SCALE_VECTORS, MmaShape, check_datapath_lane, mma_kind
+from .operands import Operand, a_operand, metadata
 
 __all__ = ["MmaInstruction"]
 
@@ -65,10 +67,15 @@ class MmaInstruction:
         if self.scale_vec is not None and self.scale_vec not in SCALE_VECTORS[shape.kind]:
             known = " or ".join(SCALE_VECTORS[shape.kind])
             raise TmemError(f".kind::{shape.kind} has the scale vector {known}, not {self.scale_vec}")
+        for name, factors, number in (("A", self.sfa, shape.rows_per_cta), ("B", self.sfb, shape.N)):
+            if factors is not None:
+                self._check_scales(name, factors, number)
         if shape.sparse != (self.e is not None):
             raise TmemError(
                 "a sparse product needs metadata" if shape.sparse else "metadata goes with .sp products"
             )
+        if self.e is not None:
+            self._check_metadata(self.e)
         last = geometry(self.chip).columns
         for operand in self.operands:
             if operand.column < 0 or operand.column + operand.columns > last:
@@ -81,10 +88,59 @@ class MmaInstruction:
         wanted = (self.shape.rows_per_cta, self.shape.K // 2 if self.shape.sparse else self.shape.K)
         if a.shape[0] != wanted[0] or a.shape[1] < wanted[1]:
             raise TmemError(f"A in tensor memory is {_size(a.shape)}; the product reads {_size(wanted)}")
+        bits = mma_kind(self.shape.kind).container_bits
+        if a.bits != bits:
+            raise TmemError(
+                f"A in tensor memory has elements of {a.bits} bits; .kind::{self.shape.kind} packs {bits}"
+            )
+        letter = self.shape.datapath
+        if a.datapath != letter and not (a.datapath == "" and self._lies_as_read(a)):
+            if letter in "CEG":
+                raise TmemError(
+                    f"A in tensor memory for a product in layout {letter}: unknown (in a figure only)"
+                )
+            raise TmemError(
+                f"A in tensor memory lies in layout {a.datapath or '-'}; the product reads layout {letter}"
+            )
         if self.d.half_lanes and a.lane != self.d.lane:
             raise TmemError(
                 f"A begins at lane {a.lane} and D at {self.d.lane}; half-lane operands share the lane offset"
             )
+
+    def _lies_as_read(self, a: Operand) -> bool:
+        """Whether a layout that the kernel states itself puts every element of A where the product reads it."""
+        if self.shape.datapath in "CEG":
+            return False
+        wanted = a_operand(self.shape.M, a.shape[1], a.bits, self.shape.cta_group).at(a.column, a.lane)
+        ours, theirs = a.cells(), wanted.cells()
+        pairs = ((ours.lanes, theirs.lanes), (ours.column, theirs.column), (ours.bit, theirs.bit))
+        return all(np.array_equal(one, other) for one, other in pairs)
+
+    def _check_scales(self, name: str, factors: Operand, number: int) -> None:
+        split = name == "B" and self.shape.datapath == "B"
+        if (factors.datapath == "B") != split:
+            halves = (
+                "half of B's columns in each lane half (split)" if split else "every row in all four windows"
+            )
+            raise TmemError(f"scale factors of {name}: the product needs {halves}")
+        vector = self._factors
+        if factors.shape[0] < number or factors.shape[1] < vector:
+            raise TmemError(
+                f"scale factors of {name} are {_size(factors.shape)}; the product reads {number} x {vector}"
+            )
+
+    def _check_metadata(self, e: Operand) -> None:
+        wanted = metadata(self.shape.kind, self.shape.rows_per_cta)
+        if e.layout != wanted.layout or e.shape != wanted.shape:
+            raise TmemError(
+                f"the metadata is that of another kind; .kind::{self.shape.kind} needs {_size(wanted.shape)}"
+            )
+
+    @property
+    def _factors(self) -> int:
+        """Scale factors of a row and product: those of the vector, half as many again for K = 96."""
+        factors = int((self.scale_vec or "0")[0])
+        return factors * 3 // 2 if self.shape.K == K96 else factors
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -118,8 +174,8 @@ class MmaInstruction:
         if self.a is not None:
             size += self.shape.a_bytes * self.a.replicas
         if self.scale_vec is not None:
-            factors = int(self.scale_vec[0])
-            size += sum(sf.shape[0] * factors * sf.replicas for sf in (self.sfa, self.sfb) if sf is not None)
+            scales = (self.sfa, self.sfb)
+            size += sum(sf.shape[0] * self._factors * sf.replicas for sf in scales if sf is not None)
         return size + (self.e.unique_bytes if self.e is not None else 0)
 
     @property

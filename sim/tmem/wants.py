@@ -175,8 +175,12 @@ class AWant(_Placing):
 class ScaleWant(_Placing):
     """Stages of scale factors of `rows` rows of A or columns of B, for `k_steps` products, padded to 128 rows.
 
+    `split` is SFB of a pair with M = 128: each lane half holds the scales of half the columns of B, in two windows.
+
     >>> ScaleWant("sfb", rows=192, k_steps=4, scale_vec="1X").pieces()[0].columns
     8
+    >>> ScaleWant("sfb", rows=192, k_steps=4, scale_vec="1X", split=True).pieces()[0].columns
+    4
     """
 
     rows: int = 128
@@ -188,7 +192,9 @@ class ScaleWant(_Placing):
         """One piece a stage."""
         padded = -(-self.rows // 128) * 128
         sf = scale_factors(padded, self.k_steps, self.scale_vec, split=self.split, name=self.name)
-        columns = sf.columns if self.split else scale_columns(self.rows, self.k_steps, self.scale_vec)
+        columns = scale_columns(self.rows, self.k_steps, self.scale_vec)
+        if self.split:  # half as many; the copy writes 4 at a time
+            columns = -(-sf.columns // 4) * 4
         return self._pieces(Piece(self.name, columns, align=4, operand=sf))
 
     def smaller(self, n: int, instead_of: int) -> ScaleWant:

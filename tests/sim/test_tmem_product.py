@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from bankbench.layouts import parse, with_swizzle
+from bankbench.layouts import parse, parse_tirx, with_swizzle
 from bankbench.sim.tmem import (
     Copy,
+    GemmLoop,
     InstructionDescriptor,
     LoadStore,
     MmaInstruction,
     MmaShape,
+    Operand,
     SmemDescriptor,
     TmaBox,
     TmemError,
@@ -168,6 +170,121 @@ def test_only_the_copy_of_four_rows_has_lanes_to_spare():
             Copy(shape, cast, lane=16)
     with pytest.raises(TmemError, match="address is 0 to 31"):
         Copy(".4x256b", lane=32)
+
+
+PAIR = MmaShape("mxf8f6f4", 128, 128, 2)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: MmaInstruction(MmaShape("f16", 128, 64), accumulator(128, 64), a=a_operand(128, 16, 32)),
+            "elements of 32 bits; .kind::f16 packs 16",
+        ),
+        (
+            lambda: MmaInstruction(
+                MmaShape("f16", 128, 64, 2), accumulator(128, 64, 2), a=a_operand(64, 16, 16)
+            ),
+            "lies in layout F; the product reads layout B",
+        ),
+        (
+            lambda: MmaInstruction(
+                MmaShape("f16", 128, 64, 2, sparse=True),
+                accumulator(128, 64, 2, sparse=True),
+                a=a_operand(128, 16, 16, 2),
+                e=metadata("f16"),
+            ),
+            "layout C: unknown",
+        ),
+        (
+            lambda: MmaInstruction(
+                PAIR,
+                accumulator(128, 128, 2),
+                sfa=scale_factors(64, 1, "1X"),
+                sfb=scale_factors(128, 1, "1X"),
+                scale_vec="1X",
+            ),
+            "scale factors of B: the product needs half of B's columns in each lane half",
+        ),
+        (
+            lambda: MmaInstruction(
+                MmaShape("mxf8f6f4", 128, 128),
+                accumulator(128, 128),
+                sfa=scale_factors(64, 1, "1X"),
+                sfb=scale_factors(128, 1, "1X"),
+                scale_vec="1X",
+            ),
+            "scale factors of A are 64 x 4; the product reads 128 x 1",
+        ),
+        (
+            lambda: MmaInstruction(
+                MmaShape("tf32", 128, 64, sparse=True), accumulator(128, 64), e=metadata("f8f6f4")
+            ),
+            "metadata is that of another kind",
+        ),
+        (lambda: GemmLoop("i8", 128, 128, chip="b300"), ".kind::i8 does not exist on sm_103"),
+        (lambda: LoadStore("ld", ".16x32bx2", 4, split=-4), "a negative one is not documented"),
+        (lambda: LoadStore("st", ".16x32bx2", 4, split=3), "two threads would write one cell; 4 at least"),
+        (lambda: LoadStore("st", ".16x32bx2", 4, split=7, packed=True), "8 at least"),
+    ],
+)
+def test_operands_of_another_product_are_refused(build, message):
+    with pytest.raises(TmemError, match=message) as error:
+        build()
+    assert "\n" not in str(error.value)
+
+
+def test_a_layout_of_the_kernel_is_taken_as_a_when_it_lies_right():
+    shape, d = MmaShape("f16", 128, 64), accumulator(128, 64)
+    for text, legal in (("S[(128,16):(1@TLane,1@TCol)]", True), ("S[(128,16):(1@TLane,2@TCol)]", False)):
+        a = Operand("a", parse_tirx(text), (128, 16), 16).at(64)
+        if legal:
+            assert MmaInstruction(shape, d, a=a).mode == "TS"
+        else:
+            with pytest.raises(TmemError, match="the product reads layout D"):
+                MmaInstruction(shape, d, a=a)
+
+
+def test_halves_that_overlap_share_columns():
+    one = LoadStore("ld", ".16x32bx2", 8, column=4, split=2)
+    assert (one.columns, one.column_range, one.bytes_of_tmem) == (10, (4, 13), 16 * 10 * 4)
+    apart = LoadStore("ld", ".16x32bx2", 8, column=4, split=100)
+    assert (apart.columns, apart.column_range) == (16, (4, 111))
+
+
+@pytest.mark.parametrize(("n", "columns"), [(64, 4), (128, 4), (192, 4), (256, 4)])
+def test_scale_factors_of_b_on_a_pair_with_128_rows(n, columns):
+    """Each lane half holds N/2 columns of B, so that a word of 256 columns takes 4, copied to two windows each."""
+    loop = GemmLoop("mxf8f6f4", 128, n, 2, k_per_stage=128, stages=1)
+    place = loop.plan.place("sfb")
+    assert (place.piece.columns, place.piece.operand.replicas) == (columns, 2)
+    copies = [copy for name, copy in loop.scale_copies if name == "sfb"]
+    assert [(c.multicast, c.source_bytes, c.written_bytes) for c in copies] == [
+        (".warpx2::01_23", 1024, 2048)
+    ]
+    wide = GemmLoop("mxf4nvf4", 128, n, 2, k_per_stage=256, stages=1)
+    assert wide.plan.place("sfb").piece.columns == 4 * (8 if n > 128 else 4) // 2
+    assert [name for name, copy in wide.scale_copies if copy.multicast == ".warpx4"] == ["sfa"] * 4
+
+
+def test_the_copy_of_split_scale_factors_lands_on_their_map():
+    """Rows 0 to 63 of the copy: 32 of the first half of B, 32 of the second; bytes are four scales of four blocks."""
+    sf = scale_factors(256, 4, "1X", split=True).cells()
+    lanes, column, byte = Copy(".64x128b", ".warpx2::01_23").destination()
+    for mn in range(256):
+        half, i = divmod(mn, 128)
+        for k in range(4):
+            row, at = 32 * half + i % 32, i // 32 * 4 + k
+            assert lanes[row, at].tolist() == sf.lanes[mn, k].tolist()
+            assert (column[row, at], 8 * byte[row, at]) == (sf.column[mn, k], sf.bit[mn, k])
+
+
+def test_a_product_with_96_elements_of_k_reads_half_as_many_scales_again():
+    shape = MmaShape("mxf4nvf4", 256, 128, 2, k=96, arch="sm_103a")
+    sf = scale_factors(128, 2, "4X")
+    one = MmaInstruction(shape, accumulator(256, 128, 2), sfa=sf, sfb=sf, scale_vec="4X", chip="b300")
+    assert one.tmem_read_bytes == 128 * 128 * 4 + 2 * 128 * 6 * 4
 
 
 def test_a_reduction_exists_on_the_b300():
