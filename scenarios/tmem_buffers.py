@@ -23,6 +23,7 @@ from ..sim.tmem import (
     TmemError,
     Want,
     geometry,
+    mma_kind,
     plan,
     region_of,
     stack_until_fits,
@@ -32,9 +33,7 @@ from ..sim.tmem.wants import all_pieces
 from ..sim.traffic import ReplicaTraffic, replica_axes
 from .errors import ScenarioError
 from .load import LoadedScenario
-from .tmem_model import Tmem, TmemBuffer, TmemExpect
-
-_NARROW = 8  # codes of 4 and 6 bits lie in bytes, except in the kinds that pack two to a byte
+from .tmem_model import AOf, Tmem, TmemBuffer, TmemExpect
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +87,8 @@ def want_of(buffer: TmemBuffer) -> Want:
         return AccumulatorWant(**common, **fields, lane=buffer.lane, together=buffer.together)
     if buffer.operand is not None:
         a = buffer.operand
-        return AWant(
-            **common, M=a.M, K=a.K, bits=dtype_bits(a.dtype), cta_group=a.cta_group, together=buffer.together
-        )
+        bits = _packed_bits(a)
+        return AWant(**common, M=a.M, K=a.K, bits=bits, cta_group=a.cta_group, together=buffer.together)
     if buffer.scales is not None:
         s = buffer.scales
         return ScaleWant(**common, rows=s.rows, k_steps=s.k_steps, scale_vec=s.vector, split=s.split)
@@ -106,6 +104,23 @@ def want_of(buffer: TmemBuffer) -> Want:
         return LayoutWant(**common, layout=layout, bits=dtype_bits(buffer.dtype))
     assert buffer.columns is not None, "the model allows one kind"
     return ColumnsWant(**common, columns=buffer.columns)
+
+
+def _packed_bits(a: AOf) -> int:
+    """Bits that an element of A takes in tensor memory: 6-bit codes lie in bytes, 4-bit ones as the kind says."""
+    bits = dtype_bits(a.dtype)
+    if a.kind is not None:
+        kind = mma_kind(a.kind)
+        if bits > kind.container_bits or (bits < kind.container_bits and kind.container_bits != 8):
+            raise TmemError(
+                f".kind::{kind.name} takes elements of {kind.container_bits} bits, {a.dtype} has {bits}"
+            )
+        return kind.container_bits
+    if bits == 4:
+        raise TmemError(
+            f"operand of {a.dtype}: say kind:, f8f6f4 and mxf8f6f4 keep a code in a byte, mxf4 packs two"
+        )
+    return max(bits, 8)
 
 
 def check_plan(placed: PlacedTmem, expect: TmemExpect, place: str) -> list[str]:

@@ -43,7 +43,10 @@ class AOf(Strict):
 
     M: int = 128
     K: int = Field(default=16, ge=1, le=1 << 14, description="elements of K")
-    dtype: str = Field(default="f16", description="element type; 4- and 6-bit codes of f8f6f4 take 8 bits")
+    dtype: str = Field(default="f16", description="element type; 6-bit codes take 8 bits")
+    kind: str | None = Field(
+        default=None, description="for e2m1: f8f6f4 and mxf8f6f4 keep a code in a byte, mxf4 packs two"
+    )
     cta_group: Group = 1
 
 

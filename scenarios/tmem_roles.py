@@ -12,10 +12,13 @@ from ..sim.tmem import (
     Barrier,
     Copy,
     LoadStore,
+    MmaShape,
     Program,
     Region,
     Role,
     TmemError,
+    accumulator,
+    check_alloc_size,
     region_of,
     shared_region,
     window_of,
@@ -45,6 +48,7 @@ _KEYS = (
 )
 _MORE = ("read", "work", "repeat")
 _MOST_STEPS = 2_000_000
+_MOST_AMOUNT = 1 << 40
 
 
 def roles_program(loaded: LoadedScenario, item: RolesProgram, placed: PlacedTmem, chip: Chip) -> Program:
@@ -92,9 +96,23 @@ class _Reader:
             place = loaded.place("tmem", "roles", "roles", role, "steps", number)
             if isinstance(item, Mapping) and "repeat" in item:
                 times, inner = item["repeat"], item.get("steps")
-                if not isinstance(times, int) or times < 0 or not isinstance(inner, list):
-                    raise ScenarioError("repeat needs a number and steps: [...]", place=place, key=here)
+                whole = isinstance(times, int) and not isinstance(times, bool)
+                if not whole or not 0 <= times <= _MOST_STEPS or not isinstance(inner, list):
+                    raise ScenarioError(
+                        f"repeat needs a whole number up to {_MOST_STEPS:,} and steps: [...]",
+                        place=place,
+                        key=here,
+                    )
+                unknown = [key for key in item if key not in ("repeat", "steps")]
+                if unknown:
+                    raise ScenarioError(
+                        f"step repeat: unknown key {unknown[0]!r}; allowed: repeat, steps",
+                        place=place,
+                        key=here,
+                    )
                 body = list(self.steps(inner, warp, f"{here}.steps", loaded, role))
+                if times * len(body) > _MOST_STEPS:
+                    raise ScenarioError(f"more than {_MOST_STEPS:,} steps", place=place, key=here)
                 for _ in range(times):
                     yield from body
                 continue
@@ -124,16 +142,28 @@ class _Reader:
 
     def _number(self, item: Mapping[str, Any], key: str) -> float:
         value = item.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise TmemError(f"{key}: a number is needed, found {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_AMOUNT:
+            raise TmemError(f"{key}: a number from 0 to {_MOST_AMOUNT:,} is needed, found {value!r}")
         return value
+
+    def _whole(self, item: Mapping[str, Any], key: str, default: int) -> int:
+        value = self._number(item, key) if key in item else default
+        if value != int(value):
+            raise TmemError(f"{key}: a whole number is needed, found {value!r}")
+        return int(value)
+
+    def _names(self, given: Any, what: str) -> list[str]:
+        """Names from one word, a list of words, or nothing."""
+        listed = [given] if isinstance(given, str) else [] if given is None else given
+        if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+            raise TmemError(f"{what}: a name or a list of names is needed, found {given!r}")
+        return listed
 
     def _region(self, name: str, warps: list[int] | None = None) -> Region:
         return region_of(self.placed.placement(name, "tmem.roles"), warps)
 
     def _shared(self, names: Any) -> tuple[Region, ...]:
-        listed = [names] if isinstance(names, str) else list(names or ())
-        return tuple(shared_region(str(name), 0, 1) for name in listed)
+        return tuple(shared_region(name, 0, 1) for name in self._names(names, "shared memory"))
 
     def _wait(self, item: Mapping[str, Any], warp: int) -> Step:
         self._only(item, "wait")
@@ -155,7 +185,9 @@ class _Reader:
         self._only(item, "tma", "bytes", "barrier")
         name = str(item["tma"])
         size = self._number(item, "bytes")
-        return Step("tma", str(item.get("barrier", "")), size, writes=self._shared(name), text=f"TMA {name}")
+        if "barrier" not in item:
+            raise TmemError("tma: barrier: names the mbarrier that counts its bytes")
+        return Step("tma", str(item["barrier"]), size, writes=self._shared(name), text=f"TMA {name}")
 
     def _mma(self, item: Mapping[str, Any], warp: int) -> Step:
         self._only(item, "mma", "d", "reads", "smem")
@@ -166,21 +198,38 @@ class _Reader:
             raise TmemError(f"mma.{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
         if "d" not in item:
             raise TmemError("mma: d: names the accumulator")
-        reads = [self._region(str(name)) for name in item.get("reads", ())]
+        reads = [self._region(name) for name in self._names(item.get("reads"), "reads")]
+        if product.operands == "TS" and not reads:
+            raise TmemError("mma: a TS product reads A in tensor memory; name its buffer in reads:")
+        shape = product_shape(product, self.chip)
+        self._check_accumulator(str(item["d"]), shape)
         return Step(
             "mma",
             reads=(*reads, *self._shared(item.get("smem"))),
             writes=(self._region(str(item["d"])),),
-            item=product_shape(product, self.chip),
+            item=shape,
             operands=product.operands,
             text=f"mma {item['d']}",
         )
+
+    def _check_accumulator(self, name: str, shape: MmaShape) -> None:
+        """The buffer holds what the product writes: its rows, columns and layout where they are stated."""
+        place = self.placed.placement(name, "tmem.roles")
+        d = accumulator(shape.M, shape.N, shape.cta_group, ws=shape.ws, sparse=shape.sparse)
+        held = place.operand
+        if place.piece.columns < d.columns:
+            raise TmemError(f"mma: the product writes {d.columns} columns, {name} has {place.piece.columns}")
+        if held is not None and held.datapath and (held.shape, held.datapath) != (d.shape, d.datapath):
+            raise TmemError(
+                f"mma: {name} is {held.shape[0]} x {held.shape[1]} in layout {held.datapath}; the product writes "
+                f"{d.shape[0]} x {d.shape[1]} in layout {d.datapath}"
+            )
 
     def _cp(self, item: Mapping[str, Any], warp: int) -> Step:
         self._only(item, "cp", "buffer", "smem", "column")
         at = self._region(str(item.get("buffer", "")))
         name = str(item["cp"])
-        column = at.first + int(self._number(item, "column")) if "column" in item else at.first
+        column = at.first + self._whole(item, "column", 0)
         copy = Copy.parse(f"tcgen05.cp{name if name.startswith('.') else '.' + name}", column, chip=self.chip)
         region = Region("tmem", column, column + copy.columns)
         return Step(
@@ -201,9 +250,8 @@ class _Reader:
         if "buffer" not in item:
             raise TmemError(f"{op}: buffer: names what is touched")
         where = self.placed.placement(str(item["buffer"]), "tmem.roles")
-        column = where.column + int(self._number(item, "column") if "column" in item else 0)
-        lane = window_of(warp, self.chip).first + where.lane
-        lane = int(self._number(item, "lane")) if "lane" in item else lane
+        column = where.column + self._whole(item, "column", 0)
+        lane = self._whole(item, "lane", window_of(warp, self.chip).first + where.lane)
         found: LoadStore = load_store(op, str(item[op]), warp, lane, column, None, self.chip)
         first, last = found.column_range
         slabs = 0
@@ -223,14 +271,17 @@ class _Reader:
 
     def _alloc(self, item: Mapping[str, Any], warp: int) -> Step:
         self._only(item, "alloc")
-        return Step("alloc", amount=self._number(item, "alloc"), text=f"alloc {item['alloc']}")
+        return Step("alloc", amount=self._columns(item, "alloc"), text=f"alloc {item['alloc']}")
 
     def _dealloc(self, item: Mapping[str, Any], warp: int) -> Step:
         self._only(item, "dealloc")
-        size = self._number(item, "dealloc")
-        return Step(
-            "dealloc", amount=size, writes=(Region("tmem", 0, int(size)),), text=f"dealloc {item['dealloc']}"
-        )
+        size = self._columns(item, "dealloc")
+        return Step("dealloc", amount=size, writes=(Region("tmem", 0, size),), text=f"dealloc {size}")
+
+    def _columns(self, item: Mapping[str, Any], key: str) -> int:
+        size = self._whole(item, key, 0)
+        check_alloc_size(size, self.chip)
+        return size
 
     def _write(self, item: Mapping[str, Any], warp: int) -> Step:
         self._only(item, "write", "cycles")

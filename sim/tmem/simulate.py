@@ -145,8 +145,9 @@ class _Machine:
                     while bar.completed <= turn:
                         bar.waiting.append(state.resume)
                         yield
-                    if clock.now > state.time:
-                        self._waited(state, ready, clock.now)
+                    returns = clock.now + self._figure("mbarrier.wait_cycles")
+                    if returns > state.time:
+                        self._waited(state, ready, returns)
                 if check and turn >= bar.spec.initial:
                     state.known = joined(state.known, bar.learned(turn))
             elif ready.row is not None:
@@ -321,6 +322,7 @@ class _Machine:
         done = max(state.done_at.get("tc", 0.0), state.time)
         if state.since_commit > 1:
             done += self._figure("tcgen05.latency.burst_overhead")
+        done += self._figure("tcgen05.commit_cycles")
         state.since_commit = 0
         clock = _NOTHING
         if self.check:

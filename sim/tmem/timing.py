@@ -3,7 +3,8 @@
 The interval between products is the larger of two: the accumulator columns written, two a cycle, and the bytes of A
 and B that are read from shared memory, 128 a cycle. The latency (issue to the return of the wait on the mbarrier) is a
 constant plus N/2 (N/4 where a pair with M = 128 writes half the columns) plus the bytes of A over 128 when A lies in
-shared memory. Every term carries its source in the chip file.
+shared memory. Every term carries its source in the chip file. Sparse products, .ws, and fewer than 64 columns were not
+measured by anybody: they rest on factors of the chip file that say so.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
 
 _SMALL_N = {256: 80, 128: 96}  # columns up to which a pair needs its extra cycles
 _MX_WIDE = 256
+_MEASURED_N = 64  # the narrowest product of the public tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,13 @@ def mma_cycles(shape: MmaShape, operands: str = "SS", chip: str | Chip = DEFAULT
     narrow = pair and shape.M == 128
     base = shape.N / machine.number("tcgen05.interval.columns_per_cycle") / (2 if narrow else 1)
     rests = ["tcgen05.interval.columns_per_cycle"]
+    for path, applies in (("sparse", shape.sparse), ("ws", shape.ws)):
+        if applies:
+            rests.append(f"tcgen05.interval.{path}")
+            base *= machine.number(rests[-1])
+    if shape.N < _MEASURED_N:
+        rests.append("tcgen05.interval.narrow_floor")
+        base = max(base, machine.number(rests[-1]))
     size = shape.b_bytes + (shape.a_bytes if operands == "SS" else 0)
     fetch = size / machine.number("tcgen05.operand_bytes_per_cycle")
     if operands == "SS":

@@ -140,3 +140,75 @@ def test_a_full_map_and_the_traffic_of_a_thousand_steps():
     assert result.exit_code == 0
     moved = {row["mover"]: row for row in result.table("tmem_traffic").rows() if row["what"] == "B"}
     assert moved["tcgen05.mma"]["read"] == 1000 * 4 * 256 * 32
+
+
+ROLES = (
+    "tmem:\n  buffers:\n    - {name: d, accumulator: {N: 64}}\n    - {name: p, columns: 32}\n"
+    "    - {name: f, accumulator: {M: 64, N: 64}}\n"
+    "  roles:\n    barriers: [{name: b}]\n    roles: [{name: r, steps: [STEP]}]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("{mma: {N: 64}, d: d, reads: 5}", "reads: a name or a list of names is needed, found 5"),
+        ("{mma: {N: 64}, d: d, smem: {a: 1}}", "shared memory: a name or a list of names"),
+        ("{mma: {N: 64, operands: TS}, d: d}", "name its buffer in reads:"),
+        ("{mma: {N: 256}, d: d}", "the product writes 256 columns, d has 64"),
+        ("{mma: {N: 64}, d: p}", "the product writes 64 columns, p has 32"),
+        ("{mma: {N: 64}, d: f}", "f is 64 x 64 in layout F; the product writes 128 x 64 in layout D"),
+        ("{tma: a, bytes: 64}", "tma: barrier: names the mbarrier"),
+        ("{tma: a, bytes: .inf, barrier: b}", "bytes: a number from 0 to"),
+        ("{work: .nan}", "work: a number from 0 to"),
+        ("{ld: .32x32b.x32, buffer: d, column: 0.5}", "column: a whole number is needed, found 0.5"),
+        ("{alloc: 96}", "tcgen05.alloc of 96 columns: 32, 64, 128, 256 or 512; ask for 128"),
+        ("{dealloc: 1024}", "512 columns too many"),
+        ("{repeat: true, steps: [{work: 1}]}", "repeat needs a whole number"),
+        ("{repeat: 100000000000, steps: [{work: 1}]}", "repeat needs a whole number up to 2,000,000"),
+        ("{repeat: 2000000, steps: [{work: 1}, {work: 1}]}", "more than 2,000,000 steps"),
+        ("{repeat: 2, steps: [{work: 1}], wait: b}", "step repeat: unknown key 'wait'"),
+    ],
+)
+def test_steps_of_roles_that_cannot_be_read(step, message):
+    with pytest.raises(ScenarioError) as error:
+        answer(ROLES.replace("STEP", step))
+    assert message in str(error.value)
+    assert str(error.value).startswith("x.yaml:")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("operand", "columns"),
+    [
+        ("dtype: e2m1, kind: mxf4", 8),
+        ("dtype: e2m1, kind: f8f6f4", 16),
+        ("dtype: e2m3", 16),
+        ("dtype: e3m2, kind: mxf8f6f4", 16),
+        ("dtype: f16, kind: f16", 32),
+    ],
+)
+def test_narrow_codes_lie_in_bytes_unless_the_kind_packs_them(operand, columns):
+    found = answer(
+        f"tmem: {{buffers: [{{name: a, operand: {{K: 64, {operand}}}}}], expect: {{columns: {columns}}}}}"
+    )
+    assert found.violations == ()
+
+
+@pytest.mark.parametrize(
+    ("operand", "message"),
+    [
+        ("dtype: e2m1", "say kind:"),
+        ("dtype: f16, kind: f8f6f4", ".kind::f8f6f4 takes elements of 8 bits, f16 has 16"),
+        ("dtype: e4m3, kind: f16", "takes elements of 16 bits, e4m3 has 8"),
+        ("dtype: f16, kind: f17", "unknown kind 'f17'"),
+    ],
+)
+def test_operands_whose_width_is_not_clear(operand, message):
+    with pytest.raises(ScenarioError, match=message):
+        answer(f"tmem: {{buffers: [{{name: a, operand: {{K: 64, {operand}}}}}]}}")
+
+
+def test_an_accumulator_has_a_bounded_number_of_columns():
+    with pytest.raises(ScenarioError, match="4096"):
+        answer("tmem: {buffers: [{name: a, accumulator: {N: 1099511627776}}]}")
