@@ -244,3 +244,62 @@ def test_a_later_smaller_request_does_not_pass_an_earlier_one():
     )
     assert [text.split(" ", 1)[0] for text in found[:3]] == ["ok", "blocks", "blocks"]
     assert found[3:] == ["ok; cta1 unblocks", "ok; cta2 unblocks"]
+
+
+KERNELS = {
+    # name: (buffers as name, columns, first column or host and offset), columns needed, allocated
+    "MX TS": ([("d", 256, None), ("a", 8, None), ("sf", 8, None)], 272, 512),
+    "bf16, two stages": ([("acc0", 256, None), ("acc1", 256, None)], 512, 512),
+    "attention forward d128": (
+        [
+            ("S0", 128, 0),
+            ("S1", 128, 128),
+            ("O0", 128, 256),
+            ("O1", 128, 384),
+            ("P0", 64, "S0"),
+            ("P1", 64, "S1"),
+        ],
+        512,
+        512,
+    ),
+    "attention forward d64": ([("S0", 128, 0), ("S1", 128, 128), ("O0", 64, 256), ("O1", 64, 320)], 384, 512),
+    "attention backward d128": (
+        [("S", 128, 0), ("dV", 128, 128), ("dP", 128, 256), ("dK", 128, 384)],
+        512,
+        512,
+    ),
+    "block-scaled 128x128, two stages": ([("acc", 256, 0), ("sfa", 16, 256), ("sfb", 16, 272)], 288, 512),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_maps_of_public_kernels(name):
+    buffers, needed, allocated = KERNELS[name]
+    wants = [
+        ColumnsWant(buffer, columns=columns, inside=at, offset=64)
+        if isinstance(at, str)
+        else ColumnsWant(buffer, columns=columns, at=at)
+        for buffer, columns, at in buffers
+    ]
+    found = plan(wants)
+    assert (found.columns, found.allocation) == (needed, allocated)
+    places = {buffer: at for buffer, _, at in buffers if isinstance(at, int)}
+    assert {buffer: found.place(buffer).column for buffer in places} == places
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "swap", "needed", "allocated", "sfb"),
+    [(128, 240, False, 492, 512, 484), (128, 256, False, 524, None, 516), (32, 128, True, 72, 128, 68)],
+)
+def test_block_scaled_kernels_at_the_edge(m, n, swap, needed, allocated, sfb):
+    wide = m if swap else n
+    wants = [AccumulatorWant("acc", 2, M=128, N=wide), ScaleWant("sfa", rows=m), ScaleWant("sfb", rows=n)]
+    found = plan(wants)
+    assert (found.columns, found.allocation, found.place("sfb").column) == (needed, allocated, sfb)
+
+
+def test_a_tile_of_128_by_256_is_half_of_tensor_memory():
+    d = accumulator(128, 256)
+    assert (d.columns, d.unique_bytes, geometry().capacity_bytes) == (256, 131072, 2 * 131072)
+    assert geometry().column_bytes == 512
+    assert [geometry().columns // n for n in (32, 128, 256, 512)] == [16, 4, 2, 1]

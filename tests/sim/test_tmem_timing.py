@@ -152,3 +152,71 @@ def test_no_figure_of_time_is_without_effect(monkeypatch, find_data):
     assert len(weak) > 35
     unread = {path for path in weak if path not in read and not path.startswith("tmem.alloc.")}
     assert unread == set()
+
+
+# group, M, N: latency and interval with A in shared memory, then with A in tensor memory, operand bytes
+BF16 = """
+1  64  64  152  32.0 136  32.0  4096
+1  64  80  160  40.0 144  40.0  4608
+1  64  96  168  48.0 152  48.0  5120
+1  64 112  176  56.0 160  56.0  5632
+1  64 128  184  64.0 168  64.0  6144
+1  64 256  248 128.0 232 128.0 10240
+1 128  64  168  48.0 136  32.0  6144
+1 128  80  176  52.0 144  40.0  6656
+1 128  96  184  56.0 152  48.0  7168
+1 128 112  192  60.0 160  56.0  7680
+1 128 128  200  64.0 168  64.0  8192
+1 128 256  264 128.0 232 128.0 12288
+2 128  64  173  25.0 162  18.0  3072
+2 128  80  179  27.0 166  20.0  3328
+2 128  96  185  29.0 170  24.0  3584
+2 128 112  191  30.0 174  28.0  3840
+2 128 128  197  32.0 178  32.0  4096
+2 128 256  229  64.0 210  64.0  6144
+2 256  64  202  43.0 170  32.0  5120
+2 256  80  210  45.3 178  40.0  5376
+2 256  96  218  49.4 186  48.0  5632
+2 256 112  226  56.0 194  56.0  5888
+2 256 128  234  64.0 202  64.0  6144
+2 256 256  298 128.0 266 128.0  8192
+"""
+
+
+@pytest.mark.parametrize("row", BF16.strip().splitlines())
+def test_the_published_table_of_bf16(row):
+    """All 24 rows of the public measurement: latencies to the cycle, intervals within half a cycle, of pairs two."""
+    group, m, n, ss_latency, ss, ts_latency, ts, size = map(float, row.split())
+    shape = MmaShape("f16", int(m), int(n), int(group))
+    near = 0.5 if group == 1 else 2
+    for mode, latency, interval in (("SS", ss_latency, ss), ("TS", ts_latency, ts)):
+        found = mma_cycles(shape, mode)
+        assert found.latency == latency
+        assert found.interval == pytest.approx(interval, abs=near)
+    assert mma_cycles(shape, "SS").operand_bytes == size
+
+
+SHAPES = (
+    ("SS", 1, 128),
+    ("SS", 1, 256),
+    ("TS", 1, 128),
+    ("TS", 1, 256),
+    ("SS", 2, 128),
+    ("SS", 2, 256),
+    ("TS", 2, 256),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "latencies"),
+    [
+        ("f16", (200, 264, 168, 232, 234, 298, 266)),
+        ("f8f6f4", (200, 264, 168, 232, 234, 298, 266)),
+        ("i8", (199, 263, 167, 231, 231, 295, 263)),
+        ("mxf8f6f4", (201, 265, 171, 237, 237, 301, 271)),
+    ],
+)
+def test_the_published_table_of_other_formats(kind, latencies):
+    for (mode, group, n), latency in zip(SHAPES, latencies, strict=True):
+        found = mma_cycles(MmaShape(kind, 128 * group, n, group), mode)
+        assert (found.latency, found.interval) == (latency, n / 2)
