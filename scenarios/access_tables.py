@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..sim.chip import Chip
-from ..sim.memory import parse_op
+from ..sim.memory import Trace, loop_parts, parse_op
 from ..sim.results import Column, Table
 from .access_instructions import instruction_table, words_by_bank
 from .buffers import PlacedBuffer
@@ -42,6 +42,13 @@ _SHARED = {
     )
 }
 
+_LOOP_COLUMNS = {
+    "rounds": "loads executed, and as many compare-and-swaps",
+    "load_wavefronts": "wavefronts of the loads, which a profiler counts as loads",
+    "load_ideal": "groups that the loads serve: the fewest wavefronts of these loads",
+    "swap_wavefronts": "wavefronts of the compare-and-swaps, which a profiler counts as atomics",
+}
+
 
 def access_tables(
     counted: Sequence[CountedAccess], buffers: Sequence[PlacedBuffer], chip: Chip
@@ -50,6 +57,7 @@ def access_tables(
     tables = [
         _accesses(counted),
         _kernels(counted),
+        _loops(counted, chip),
         _collisions(counted),
         _buffers(buffers),
         _banks(counted, chip),
@@ -97,6 +105,20 @@ def _kernels(counted: Sequence[CountedAccess]) -> Table:
     )
     rows = [{"access": item.name, "kernel": item.kernel, "repeat": item.repeat} for item in named]
     return _table("kernels", "Kernels", columns, rows)
+
+
+def _loops(counted: Sequence[CountedAccess], chip: Chip) -> Table:
+    """What atomics that are loops of load and swap consist of: a profiler counts the two apart."""
+    rows = []
+    for item in counted:
+        kind = parse_op(item.access.op, item.access.width, item.access.variant)
+        if kind.serves != "loop" or not item.known:
+            continue
+        parts = loop_parts(Trace.of(item.access.offsets, op=kind, mask=item.access.active), chip)
+        sums = {name: int(getattr(parts, name).sum()) * item.access.repeat for name in _LOOP_COLUMNS}
+        rows.append({"access": item.access.name, **sums})
+    columns = (_ACCESS, *(Column(name, "", doc) for name, doc in _LOOP_COLUMNS.items()))
+    return _table("loops", "Atomics that are loops of load and swap", columns, rows)
 
 
 def _collisions(counted: Sequence[CountedAccess]) -> Table:

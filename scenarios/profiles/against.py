@@ -22,6 +22,7 @@ _QUANTITY = {
     "bank_conflicts": "bank_conflicts",
 }
 _MOST_PROBLEMS = 10
+_NOTHING = "and nothing here says what they are"
 _MATRIX = ("ldmatrix", "stmatrix")
 
 
@@ -45,6 +46,33 @@ class Line:
         if self.modelled is None or self.explained is None:
             return None
         return self.measured - (self.explained if self.operation == "total" else self.modelled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """An access of the run: its row of the table `accesses`, and of the table `loops` where it has one."""
+
+    row: Mapping[str, Any]
+    loop: Mapping[str, Any] | None
+
+    @property
+    def instruction(self) -> str:
+        return str(self.row["instruction"])
+
+    def by_operation(self) -> list[tuple[str, dict[str, int | None]]]:
+        """(operation of the profiler, quantity -> value); a loop of load and swap is loads and atomics."""
+        if self.loop is None:
+            values = {quantity: self.row[_QUANTITY[quantity]] for quantity in QUANTITIES}
+            return [(_operation(self.instruction), values)]
+        rounds, loads = int(self.loop["rounds"]), int(self.loop["load_wavefronts"])
+        ideal, swaps = int(self.loop["load_ideal"]), int(self.loop["swap_wavefronts"])
+        return [
+            (
+                "load",
+                dict(zip(QUANTITIES, (rounds, loads, ideal, loads - ideal, loads - ideal), strict=True)),
+            ),
+            ("atomic", dict(zip(QUANTITIES, (rounds, swaps, swaps, 0, 0), strict=True))),
+        ]
 
 
 def compare_profile(
@@ -71,19 +99,21 @@ def compare_profile(
         for launch in launches:
             lines += _lines(launch, accesses, numbered=len(launches) > 1)
     notes += _other_chip(run, read)
-    missing = _missing(lines, parts)
+    missing = _missing(lines)
     return _result(run, read, lines, [*notes, *missing], command)
 
 
-def _parts(run: RunResult, kernel: str | None, profile: Profile) -> dict[str, list[Mapping[str, Any]]]:
-    """The rows of the table `accesses` by the part of the kernel's name that they belong to."""
+def _parts(run: RunResult, kernel: str | None, profile: Profile) -> dict[str, list[_Access]]:
+    """The accesses by the part of the kernel's name that they belong to."""
     rows = _rows(run, "accesses")
     if not rows:
         raise ScenarioError(f"{run.name} has no accesses to shared memory to compare with counters")
     named = {row["access"]: row["kernel"] for row in _rows(run, "kernels")}
-    parts: dict[str, list[Mapping[str, Any]]] = {}
+    loops = {row["access"]: row for row in _rows(run, "loops")}
+    parts: dict[str, list[_Access]] = {}
     for row in rows:
-        parts.setdefault(named.get(row["access"], "") if kernel is None else kernel, []).append(row)
+        part = named.get(row["access"], "") if kernel is None else kernel
+        parts.setdefault(part, []).append(_Access(row, loops.get(row["access"])))
     if "" in parts and len({launch.kernel for launch in profile.launches}) > 1:
         names = list(dict.fromkeys(_short(launch.kernel) for launch in profile.launches))
         raise ScenarioError(
@@ -104,23 +134,25 @@ def _launches(profile: Profile, part: str) -> tuple[Launch, ...]:
     return launches
 
 
-def _lines(launch: Launch, accesses: Sequence[Mapping[str, Any]], *, numbered: bool) -> list[Line]:
+def _lines(launch: Launch, accesses: Sequence[_Access], *, numbered: bool) -> list[Line]:
     modelled: dict[tuple[str, str], int | None] = {}
-    for row in accesses:
-        for quantity in QUANTITIES:
-            value = row[_QUANTITY[quantity]]
-            if quantity == "instructions" and row["instruction"].startswith(_MATRIX):
-                value = None  # the profiler's counters of loads and stores leave some of these out
-            for operation in (_operation(row["instruction"]), "total", "source"):
-                key = (operation, quantity)
-                sofar = modelled.get(key, 0)
-                modelled[key] = None if value is None or sofar is None else sofar + value
+    matrix: dict[str, int] = {}
+    for access in accesses:
+        for operation, values in access.by_operation():
+            if access.instruction.startswith(_MATRIX):
+                matrix[operation] = matrix.get(operation, 0) + (values["instructions"] or 0)
+            for quantity in QUANTITIES:
+                for key in ((operation, quantity), ("total", quantity), ("source", quantity)):
+                    value, sofar = values[quantity], modelled.get(key, 0)
+                    modelled[key] = None if value is None or sofar is None else sofar + value
     counters = {(c.operation, c.quantity): c for c in shared_memory_counters(launch)}
     name = _short(launch.kernel) + (f" (launch {launch.key})" if numbered else "")
     lines: list[Line] = []
     for key, counter in sorted(counters.items(), key=lambda item: _order(item[1])):
         # An operation that the run has not at all explains nothing of its counter: 0, not unknown.
         model = modelled.get(key, 0)
+        if model is not None and not counter.matrix:
+            model -= matrix.get(counter.operation, 0)
         if not (counter.value or model != 0 or counter.operation in ("load", "store")):
             continue
         explained = None if model is None else min(counter.value, model)
@@ -167,19 +199,14 @@ def _other_chip(run: RunResult, profile: Profile) -> list[str]:
     ]
 
 
-def _missing(lines: Sequence[Line], parts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    notes = []
-    if not any(line.operation in ("load", "store", "atomic") for line in lines):
-        notes.append(
-            "the export has no counters of shared memory by operation; record them with "
-            "ncu --set full, or --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,... "
-            "(_op_st, and l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum, _op_st)"
-        )
-    if any(row["instruction"].startswith(_MATRIX) for rows in parts.values() for row in rows):
-        notes.append(
-            "ldmatrix is put under loads and stmatrix under stores; which counter holds them was not measured"
-        )
-    return notes
+def _missing(lines: Sequence[Line]) -> list[str]:
+    if any(line.operation in ("load", "store", "atomic") for line in lines):
+        return []
+    return [
+        "the export has no counters of shared memory by operation; record them with "
+        "ncu --set full, or --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,... "
+        "(_op_st, and l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum, _op_st)"
+    ]
 
 
 def _result(
@@ -188,9 +215,11 @@ def _result(
     by_operation = [line for line in lines if line.operation in ("load", "store", "atomic")]
     equal = sum(line.left_over == 0 for line in by_operation)
     if by_operation:
-        head = f"{equal} of {len(by_operation)} load and store counters are as the addresses say"
+        head = (
+            f"{equal} of {len(by_operation)} counters of loads, stores and atomics are as the addresses say"
+        )
     else:
-        head = "no load and store counters in this export"
+        head = "no counters of loads, stores or atomics in this export"
     problems = [f"{profile.file}:{problem.line}: {problem.message}" for problem in profile.problems]
     if len(problems) > _MOST_PROBLEMS:
         problems = [
@@ -252,9 +281,12 @@ def _sentences(lines: Sequence[Line]) -> list[str]:
             if operation == "total":
                 said += _total_sentence(kernel, what, line, own)
             elif line.left_over > 0:
+                waves = own.get((operation, "wavefronts"))
+                idle = quantity == "instructions" and waves is not None and waves.left_over == 0
                 said.append(
                     f"{kernel}: of {line.measured:,} {operation} {what} the addresses explain {line.explained:,}; "
-                    f"{line.left_over:,} are left over, and nothing here says what they are"
+                    f"{line.left_over:,} are left over, "
+                    + ("all of their lanes inactive: they took no wavefront" if idle else _NOTHING)
                 )
             elif line.left_over < 0:
                 said.append(

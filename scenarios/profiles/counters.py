@@ -18,13 +18,17 @@ QUANTITIES = ("instructions", "wavefronts", "ideal_wavefronts", "excess_wavefron
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A number of the export: which quantity of which operation, and where it was found."""
+    """A number of the export: which quantity of which operation, and where it was found.
+
+    `matrix` is False for a count of instructions that leaves ldmatrix and stmatrix out.
+    """
 
     operation: str
     quantity: str
     value: int
     origin: str
     exact: bool = True
+    matrix: bool = True
 
 
 _WAVE, _BANK = "l1tex__data_pipe_lsu_wavefronts_mem_shared", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
@@ -56,6 +60,12 @@ _METRICS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("source", "ideal_wavefronts"): ("memory_l1_wavefronts_shared_ideal",),
     ("source", "excess_wavefronts"): ("derived__memory_l1_wavefronts_shared_excessive",),
 }
+# Counters of instructions have ldmatrix and stmatrix in metrics of their own; wavefronts, conflicts, the source page
+# and the remarks of rules have them among the loads and stores (kernels with both on an H200).
+_MATRIX_METRICS: Mapping[str, tuple[str, ...]] = {
+    "load": ("smsp__inst_executed_op_ldsm.sum", "smsp__sass_inst_executed_op_ldsm.sum"),
+    "store": ("smsp__inst_executed_op_shared_stsm.sum", "smsp__sass_inst_executed_op_shared_stsm.sum"),
+}
 _MISSING = "ncu --metrics group:memory__shared_table or --set full records them"
 
 _CONFLICT_RULE = re.compile(
@@ -80,11 +90,27 @@ def shared_memory_counters(launch: Launch) -> tuple[Counter, ...]:
 
 def _from_metrics(metrics: Mapping[str, Reading]) -> Iterable[Counter]:
     for (operation, quantity), names in _METRICS.items():
-        for name in names:
-            reading = metrics.get(name)
-            if reading is not None and reading.value is not None:
-                yield Counter(operation, quantity, round(reading.value), name, reading.exact)
-                break
+        found = _first(metrics, names)
+        if found is None:
+            continue
+        name, value, exact = found
+        if quantity == "instructions" and operation in _MATRIX_METRICS:
+            more = _first(metrics, _MATRIX_METRICS[operation])
+            if more is None:
+                yield Counter(operation, quantity, value, name, exact, matrix=False)
+            else:
+                yield Counter(operation, quantity, value + more[1], f"{name} + {more[0]}", exact and more[2])
+        else:
+            yield Counter(operation, quantity, value, name, exact)
+
+
+def _first(metrics: Mapping[str, Reading], names: Iterable[str]) -> tuple[str, int, bool] | None:
+    """Name, value and exactness of the first of these metrics that the export has."""
+    for name in names:
+        reading = metrics.get(name)
+        if reading is not None and reading.value is not None:
+            return name, round(reading.value), reading.exact
+    return None
 
 
 def _from_rules(launch: Launch) -> Iterable[Counter]:

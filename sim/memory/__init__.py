@@ -6,7 +6,7 @@ in `rules.py`, the figures in the chip files.
 
 from .batch import count, count_trace
 from .counts import Counts
-from .detail import bank_words, broadcast_lanes, dense_phases
+from .detail import LoopParts, bank_words, broadcast_lanes, dense_phases, loop_parts
 from .errors import AccessError
 from .ops import OPERATIONS, Operation
 from .spelling import parse_op
@@ -19,6 +19,7 @@ __all__ = [
     "AccessError",
     "BankUse",
     "Counts",
+    "LoopParts",
     "Merge",
     "Operation",
     "Phase",
@@ -33,6 +34,7 @@ __all__ = [
     "explain",
     "issue_cycles",
     "latency_cycles",
+    "loop_parts",
     "parse_op",
     "throughput_cycles",
 ]

@@ -46,7 +46,7 @@ def count_general(offsets: NDArray[Any], active: NDArray[np.bool_], rule: Rule) 
     turns, used = lanes.max(axis=2), lanes.sum(axis=2)
     fewest = -(-used // (rule.banks // min(rule.unit_words, rule.banks)))
     if kind.serves == "loop":
-        return _loop(offsets, active, rule, turns, fewest, total, merged)
+        return _loop(offsets, active, rule, fewest, total, merged)
     wavefronts = rule.passes * turns.sum(axis=1)
     conflicts = (turns - (used > 0)).sum(axis=1)
     return GeneralCounts(
@@ -93,20 +93,36 @@ def _loop(
     offsets: NDArray[Any],
     active: NDArray[np.bool_],
     rule: Rule,
-    turns: NDArray[np.int64],
     fewest: NDArray[np.int64],
     total: NDArray[np.int64],
     merged: NDArray[np.bool_],
 ) -> GeneralCounts:
-    """A loop of load, operation and compare-and-swap, round by round as the hardware does it."""
-    count, size = len(offsets), rule.group
+    parts = loop_rounds(offsets, active, rule)
+    # Each round loads at least once, and a group swaps as often as its fullest bank has lanes.
+    ideal = rule.passes * fewest.sum(axis=1) + parts.first + np.maximum(fewest.max(axis=1) - 1, 0)
+    wavefronts, conflicts = parts.loads + rule.passes * parts.swaps, parts.loads - parts.groups
+    return GeneralCounts(wavefronts, conflicts, ideal, parts.rounds, total, merged)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRounds:
+    """(n,) int64 arrays, what a loop of load and swap does until no lane is left: its rounds, wavefronts and groups of
+    its loads, groups served by its first load, and groups that swap (each takes the passes of the rule)."""
+
+    rounds: NDArray[np.int64]
+    loads: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    first: NDArray[np.int64]
+    swaps: NDArray[np.int64]
+
+
+def loop_rounds(offsets: NDArray[Any], active: NDArray[np.bool_], rule: Rule) -> LoopRounds:
+    """A loop of load, operation and compare-and-swap, round by round as the hardware does it; (n, 32) arrays."""
+    count, size, lanes = len(offsets), rule.group, np.arange(32)
     left = active.copy()
     banks = offsets.astype(np.int64) // rule.unit * rule.unit_words % rule.banks
-    lanes = np.arange(32)
-    earlier_of = np.tri(32, k=-1, dtype=np.bool_) & (lanes[:, None] // size == lanes // size)
-    loads, groups, swaps = (np.zeros(count, dtype=np.int64) for _ in range(3))
-    first = np.zeros(count, dtype=np.int64)
-    number = 0
+    earlier = np.tri(32, k=-1, dtype=np.bool_) & (lanes[:, None] // size == lanes // size)
+    rounds, loads, groups, first, swaps = (np.zeros(count, dtype=np.int64) for _ in range(5))
     while left.any():
         words = words_of(offsets, left, rule)
         paired = pairs_equal(offsets, left, rule.distances)
@@ -115,14 +131,11 @@ def _loop(
         served = _either(paired, (wide > 0).sum(axis=1), (plain > 0).sum(axis=1))
         loads += _either(paired, wide.sum(axis=1), plain.sum(axis=1))
         groups += served
+        first = np.where(rounds == 0, served, first)
         swaps += left.reshape(count, -1, size).any(axis=2).sum(axis=1)
-        first = served if number == 0 else first
-        left &= ((banks[:, :, None] == banks[:, None, :]) & left[:, None, :] & earlier_of).any(axis=2)
-        number += 1
-    # Each round loads at least once, and a group swaps as often as its fullest bank has lanes.
-    ideal = rule.passes * fewest.sum(axis=1) + first + np.maximum(fewest.max(axis=1) - 1, 0)
-    wavefronts = loads + rule.passes * swaps
-    return GeneralCounts(wavefronts, loads - groups, ideal, turns.max(axis=1), total, merged)
+        rounds += left.any(axis=1)
+        left &= ((banks[:, :, None] == banks[:, None, :]) & left[:, None, :] & earlier).any(axis=2)
+    return LoopRounds(rounds, loads, groups, first, swaps)
 
 
 def _either(merged: NDArray[np.bool_], wide: NDArray[Any], plain: NDArray[Any]) -> NDArray[np.int64]:

@@ -51,7 +51,7 @@ def test_real_exports_are_read_whole(path: Path) -> None:
 
 
 def test_all_seven_are_here() -> None:
-    assert len(REAL) == 7
+    assert len(REAL) == 11
 
 
 @pytest.mark.parametrize(
