@@ -30,6 +30,18 @@ def show(value: Any) -> str:
     return str(value)
 
 
+def share_text(part: float, whole: float) -> str:
+    """A share in whole percents, that never says nothing of something, nor everything of less.
+
+    >>> share_text(1, 3), share_text(1, 1000), share_text(999, 1000), share_text(0, 5)
+    ('33 %', 'under 1 %', 'over 99 %', '0 %')
+    """
+    percent = 100 * part / whole
+    if 0 < percent < 0.5:
+        return "under 1 %"
+    return "over 99 %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
+
+
 def head(table: Table, limit: int) -> Table:
     """The first `limit` rows; nothing behind them is converted."""
     if len(table) <= limit:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +41,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "wavefronts": ("wavefronts", "wavefronts"),
 }
 
+_LONGEST_STEM = 60
+
 __all__ = ["KINDS", "draw", "file_stem", "pictures_of", "save_figure", "svg_text"]
 
 
@@ -47,19 +51,26 @@ def draw(picture: Picture) -> Figure:
     if picture.kind not in KINDS:
         raise KeyError(f"no picture of kind {picture.kind!r}; kinds: {', '.join(KINDS)}")
     module, function = KINDS[picture.kind]
-    return getattr(import_module(f"{__package__}.{module}"), function)(picture)
+    with _no_glyph_warnings():
+        return getattr(import_module(f"{__package__}.{module}"), function)(picture)
+
+
+@contextmanager
+def _no_glyph_warnings() -> Iterator[None]:
+    """Signs that no installed font has are boxes in a PNG and text in an SVG; no reader can act on a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
 
 
 def save_figure(figure: Figure, target: Path | Any) -> None:
     """Saves as PNG or SVG by the suffix (or `format` of a stream); the same figure gives the same bytes."""
     from .style import rc
 
-    with rc(), warnings.catch_warnings():
+    with rc(), _no_glyph_warnings():
         suffix = target.suffix.lstrip(".") if isinstance(target, Path) else "svg"
         nothing = ("Date", "Creator", "Format", "Type") if suffix == "svg" else ("Software",)
         metadata = dict.fromkeys(nothing)
-        # Signs that the font lacks are drawn as boxes in a PNG; SVG keeps them as text. No reader can act on a warning.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(target, format=suffix, metadata=metadata, dpi=150)
 
 
@@ -70,12 +81,28 @@ def svg_text(picture: Picture, figure: Figure | None = None) -> str:
     stream = io.StringIO()
     save_figure(draw(picture) if figure is None else figure, stream)
     text = stream.getvalue()
-    # Browsers without DejaVu take Verdana, which has the same widths, instead of a narrow serif.
-    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    from .style import FONT, font_families
+
+    # Browsers without DejaVu take Verdana, which has the same widths, instead of a narrow serif, and find signs that
+    # neither has by themselves; so the text does not depend on the fonts of this machine.
+    ours = ", ".join(f"'{name}'" for name in font_families())
+    text = text.replace(ours, f"'{FONT}', Verdana, sans-serif")
     return text[text.index("<svg") :]
 
 
 def file_stem(picture: Picture) -> str:
-    """A file name from kind and title: letters, digits and dashes."""
-    words = re.sub(r"[^a-z0-9]+", "-", f"{picture.kind} {picture.title}".lower()).strip("-")
-    return words[:60].strip("-")
+    """A file name from kind and title: letters, digits and dashes, at most 60, whole words.
+
+    The kind is left out where the title says it already.
+
+    >>> file_stem(Picture("predicted_measured", "Predicted against measured: cycles of small programs, all", "", {}))
+    'predicted-against-measured-cycles-of-small-programs-all'
+    """
+    kind, title = (re.findall(r"[a-z0-9]+", text.lower()) for text in (picture.kind, picture.title))
+    words = title if set(kind) <= set(title) else kind + title
+    stem = words[0][:_LONGEST_STEM]
+    for word in words[1:]:
+        if len(stem) + 1 + len(word) > _LONGEST_STEM:
+            break
+        stem += f"-{word}"
+    return stem

@@ -6,7 +6,23 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from ...sim.results import Picture
-from .style import BLUE, GREEN, GREY, INK, ORANGE, PINK, SKY, VERMILION, YELLOW, new_figure, rc
+from .style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PINK,
+    SKY,
+    VERMILION,
+    YELLOW,
+    count_ticks,
+    figure_title,
+    ink_on,
+    legend_below,
+    new_figure,
+    rc,
+)
 
 _COLOURS = {"S": GREY, "V": GREEN, "M": PINK, "MTE1": ORANGE, "MTE2": BLUE, "MTE3": SKY, "FIX": VERMILION}
 _CAUSES = (YELLOW, SKY, ORANGE, GREY, GREEN, PINK)
@@ -28,17 +44,25 @@ def pipe_timeline(picture: Picture) -> Figure:
                 bars.append((start, max(stop - start, 1)))
                 wide = (stop - start) / end
                 text = _short(str(label))
-                if wide * 88 > len(text):
-                    axes.text((start + stop) / 2, row, text, ha="center", va="center", fontsize=6, color=INK)
+                if wide * 80 > len(text):
+                    axes.text(
+                        (start + stop) / 2,
+                        row,
+                        text,
+                        ha="center",
+                        va="center",
+                        fontsize=7,
+                        color=ink_on(colour),
+                        clip_on=True,
+                    )
                 if index > 4000:
                     break
-            axes.broken_barh(
-                bars, (row - 0.36, 0.72), facecolors=colour, edgecolor="white", linewidth=0.5, alpha=0.8
-            )
+            axes.broken_barh(bars, (row - 0.36, 0.72), facecolors=colour, edgecolor="white", linewidth=0.5)
         axes.set_yticks(range(len(tracks)), [str(track["name"]) for track in tracks])
         axes.set_ylim(len(tracks) - 0.5, -0.5)
         axes.set_xlim(0, end)
         axes.set_xlabel("cycles; a bar is named by what it writes")
+        count_ticks(axes.xaxis)
         axes.set_title(picture.title, loc="left")
         return figure
 
@@ -70,7 +94,7 @@ def pipe_busy(picture: Picture) -> Figure:
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
         axes.set_xlabel("of all cycles")
         axes.set_title(picture.title, loc="left")
-        figure.legend(loc="outside lower right", ncols=4, frameon=False, fontsize=8)
+        legend_below(figure, axes.get_legend_handles_labels()[0], size=8)
         return figure
 
 
@@ -96,7 +120,8 @@ def occupancy(picture: Picture) -> Figure:
             axes.set_ylabel(memory["name"], rotation=0, ha="right", va="center", labelpad=26)
             axes.set_xlim(0, picture.data["end"])
         rows[-1].set_xlabel("cycles (dashed: usable bytes)")
-        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        count_ticks(rows[-1].xaxis)
+        figure_title(figure, picture.title)
         return figure
 
 
@@ -146,8 +171,8 @@ def ub_groups(picture: Picture) -> Figure:
                     f"{what}{block}",
                     ha="center",
                     va="center",
-                    fontsize=6,
-                    color=INK if palette.get(name) in (ORANGE, SKY) else "white",
+                    fontsize=7,
+                    color=ink_on(palette.get(name, GREY)),
                 )
         if int(picture.data["cycles"]) > 1:
             busiest = int(picture.data["busiest"])
@@ -159,8 +184,7 @@ def ub_groups(picture: Picture) -> Figure:
         axes.set_xlabel(f"bank group; R/W and block of the repeat ({picture.data['note']})")
         axes.set_title(picture.title, loc="left")
         axes.tick_params(length=0)
-        patches = [Patch(color=palette.get(name, GREY), label=name) for name in labels]
-        figure.legend(handles=patches, loc="outside lower right", ncols=len(patches) or 1, frameon=False)
+        legend_below(figure, [Patch(color=palette.get(name, GREY), label=name) for name in labels])
         return figure
 
 

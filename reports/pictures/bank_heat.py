@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
 from ...sim.results import Picture
 from .style import HEAT, INK, UNUSED, new_figure, rc, shorten
@@ -39,8 +40,9 @@ def bank_heat(picture: Picture) -> Figure:
         axes.set_title(picture.title, loc="left")
         for line, value in enumerate(most[:, 0]):
             axes.text(banks + 0.1, line, f"{int(value):,}", va="center", ha="left", color=INK)
-        axes.text(banks + 0.1, -0.75, "most", va="bottom", ha="left", color=INK)
+        axes.text(banks + 0.1, -0.75, "most words", va="bottom", ha="left", color=INK)
         bar = figure.colorbar(image, ax=axes, location="bottom", aspect=50, shrink=0.5, pad=0.02)
-        bar.set_label("words of the bank as a share of the most of its access; grey: none")
+        bar.set_label("words of the bank as a share of the fullest bank of its access; grey: none")
+        bar.ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
         bar.outline.set_visible(False)
         return figure

@@ -11,19 +11,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...sim.results import Picture
-from .style import INK, UNUSED, VERMILION, new_figure, rc
+from .style import UNUSED, VERMILION, ink_on, new_figure, rc
 
 _MOST_LINES = 48
+# One scale for all maps, so that two of them can be compared: steps of ways, each twice the one before.
+_STEPS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32))
 
 
 def bank_map(picture: Picture) -> Figure:
     """A grid of lines (one row of all banks each) by banks; a cell is one word.
 
     `data`: `banks`, `bank_bytes`; and one entry a touched word: `line`, `bank`, `ways` (distinct words in
-    that bank in the same group of lanes), `lanes` (text such as "0 8"). Cells are coloured by `ways`; words
-    that collide (ways above 1) have a red frame. The lanes are written in, runs of them as first-last, too
-    many as their number. Lines that no lane touches are left out where more than 48 lie between the first
-    and the last.
+    that bank in the same group of lanes), `lanes` (text such as "0 8"). Cells are coloured by `ways`, the same
+    colour for the same ways in every map; words that collide (ways above 1) have a red frame. The lanes are
+    written in, runs of them as first-last, too many as their number. Lines that no lane touches are left out
+    where more than 48 lie between the first and the last.
     """
     data = picture.data
     banks = int(data["banks"])
@@ -33,13 +35,12 @@ def bank_map(picture: Picture) -> Figure:
     contiguous = len(lines) and lines[-1] - lines[0] < _MOST_LINES
     shown = np.arange(lines[0], lines[-1] + 1) if contiguous else lines[:_MOST_LINES]
     row_of = {int(value): row for row, value in enumerate(shown)}
-    top = max(int(ways.max()), 1)
     with rc():
         cell_w, cell_h = 0.30 * 32 / banks if banks > 32 else 0.30, 0.27
         figure = new_figure(max(1.6 + cell_w * banks, 6.4), 1.9 + cell_h * len(shown))
         axes = figure.add_subplot()
-        colours = colormaps["cividis_r"].resampled(max(top, 2))
-        norm = BoundaryNorm(np.arange(0.5, max(top, 2) + 1.5), max(top, 2))
+        colours = colormaps["cividis_r"].resampled(len(_STEPS))
+        norm = BoundaryNorm([0.5, *(last + 0.5 for _, last in _STEPS)], len(_STEPS))
         axes.set_xlim(-0.5, banks - 0.5)
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_facecolor(UNUSED)
@@ -52,15 +53,12 @@ def bank_map(picture: Picture) -> Figure:
             row = row_of.get(int(at_line))
             if row is None:
                 continue
-            fill = colours(norm(way))
+            fill = colours(norm(min(way, _STEPS[-1][1])))
             cells.append(Rectangle((at_bank - 0.47, row - 0.47), 0.94, 0.94))
             fills.append(fill)
-            dark = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] < 0.55
             text = _ranges(str(lanes))
             size = 7.4 if len(text) <= 2 else (6.0 if len(text) <= 4 else (4.6 if len(text) <= 6 else 3.6))
-            label = axes.text(
-                at_bank, row, text, ha="center", va="center", fontsize=size, color="white" if dark else INK
-            )
+            label = axes.text(at_bank, row, text, ha="center", va="center", fontsize=size, color=ink_on(fill))
             label.set_in_layout(
                 False
             )  # it lies inside the axes; asking a thousand texts takes most of the time
@@ -85,15 +83,21 @@ def bank_map(picture: Picture) -> Figure:
             ScalarMappable(norm, colours),
             ax=axes,
             location="bottom",
-            ticks=np.unique(np.linspace(1, max(top, 2), min(max(top, 2), 8)).round()),
+            spacing="uniform",
             aspect=50,
             shrink=0.5,
             pad=0.02,
         )
         bar.set_label("ways: distinct words (atomics: lanes) in the bank at once; red frame: they collide")
+        bar.set_ticks([(first + last) / 2 for first, last in _STEPS], labels=_step_names())
         bar.ax.minorticks_off()
         bar.outline.set_visible(False)
         return figure
+
+
+def _step_names() -> list[str]:
+    names = [str(last) if first == last else f"{first}-{last}" for first, last in _STEPS]
+    return [*names[:-1], f"{_STEPS[-1][0]} or more"]
 
 
 def _ranges(lanes: str) -> str:

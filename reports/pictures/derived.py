@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...sim.results import Picture, RunResult, Table
+from ..text import share_text
 
 _MOST_ROWS = 40
 _MOST_PARTS = 16
@@ -38,7 +39,10 @@ def bank_heat_picture(table: Table) -> Picture | None:
         if row["access"] in words:
             words[row["access"]][row["bank"]] += row["words"]
     uneven = [name for name in names if min(words[name]) != max(words[name])]
-    said = f"unevenly used by {', '.join(uneven[:8])}" if uneven else "all banks are used alike"
+    more = f" and {len(uneven) - 8} more" if len(uneven) > 8 else ""
+    said = (
+        f"unevenly used by {'; '.join(uneven[:8])}{more}" if uneven else "every access uses all banks alike"
+    )
     return Picture(
         "bank_heat",
         "Words asked of each bank",
@@ -124,7 +128,7 @@ def _waits(rows: list[tuple[str, str, float]], title: str) -> Picture | None:
         return None
     by_cause = {cause: sum(value for _, c, value in rows if c == cause) for cause in causes}
     said = ", ".join(
-        f"{c} {100 * v / total:.0f} %" for c, v in sorted(by_cause.items(), key=lambda i: -i[1])[:6]
+        f"{c} {share_text(v, total)}" for c, v in sorted(by_cause.items(), key=lambda i: -i[1])[:6]
     )
     return Picture(
         "stalls",

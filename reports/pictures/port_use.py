@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...sim.results import Picture
-from .style import BLUE, GREY, INK, VERMILION, new_figure, rc, shorten
+from .style import BLUE, GREY, INK, VERMILION, count_ticks, figure_title, new_figure, rc, shorten
 
 _FULL = 95.0
 
@@ -36,5 +36,6 @@ def port_use(picture: Picture) -> Figure:
             axes.tick_params(axis="x", length=0 if axes is not every[-1] else 3)
         every[0].text(1.006, 1.35, "mean", transform=every[0].transAxes, va="center", color=INK)
         every[-1].set_xlabel("cycles; each strip is 0 to 100 % busy, hatched from 95 % on")
-        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        count_ticks(every[-1].xaxis)
+        figure_title(figure, picture.title)
         return figure

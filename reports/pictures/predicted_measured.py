@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ...sim.results import Picture
-from .style import BLUE, GREEN, GREY, INK, ORANGE, PINK, SKY, VERMILION, new_figure, rc
+from .style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    SKY,
+    VERMILION,
+    count_ticks,
+    figure_title,
+    legend_below,
+    new_figure,
+    place_labels,
+    rc,
+)
 
 _COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PINK, SKY)
 _MARKERS = "osv^DPX*"
@@ -19,18 +34,19 @@ _MOST_KINDS = 24
 def predicted_measured(picture: Picture) -> Figure:
     """Two plots with one horizontal axis, the measured number: prediction above, relative error below.
 
-    `data`: `measured`, `predicted` (n numbers), `kind`, `id` (n texts), `unit`. The band marks 5 %, the three worst
-    rows are named.
+    `data`: `measured`, `predicted` (n numbers), `kind`, `id` (n texts), `unit`. The band marks 5 %; of the three worst
+    rows those are named for which there is room. Kinds beyond 24 have no entry in the legend, which says so.
     """
     measured = np.asarray(picture.data["measured"], dtype=np.float64)
     predicted = np.asarray(picture.data["predicted"], dtype=np.float64)
     kinds = np.array([str(kind) for kind in picture.data["kind"]])
     ids = [str(row) for row in picture.data["id"]]
     error = (predicted - measured) / np.where(measured == 0, 1.0, np.abs(measured))
+    names = sorted(set(kinds.tolist()))
     with rc():
-        figure = new_figure(7.6, 6.4)
+        figure = new_figure(7.6, 6.2 + 0.17 * -(-min(len(names), _MOST_KINDS + 1) // 3))
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-        names = sorted(set(kinds.tolist()))
+        handles: list[Artist] = []
         for index, name in enumerate(names):
             at = kinds == name
             style = {
@@ -40,26 +56,34 @@ def predicted_measured(picture: Picture) -> Figure:
                 "linewidths": 0,
                 "alpha": 0.8,
             }
-            label = name if index < _MOST_KINDS else None
-            above.scatter(measured[at], predicted[at], label=label, **style)
+            dots = above.scatter(measured[at], predicted[at], label=name, **style)
             below.scatter(measured[at], error[at], **style)
+            if index < _MOST_KINDS:
+                handles.append(dots)
+        if len(names) > _MOST_KINDS:
+            handles.append(above.scatter([], [], alpha=0, label=f"and {len(names) - _MOST_KINDS} more kinds"))
         low, high = float(min(measured.min(), predicted.min())), float(max(measured.max(), predicted.max()))
         above.plot([low, high], [low, high], color=GREY, linewidth=0.8, zorder=0)
-        if low > 0 and high > 20 * low:
+        logarithmic = low > 0 and high > 20 * low
+        if logarithmic:
             above.set_xscale("log")
             above.set_yscale("log")
+        for axis in (above.yaxis, below.xaxis):
+            count_ticks(axis)
+            if logarithmic:
+                decades = np.log10(high / low)
+                axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 2.0, 5.0)))
+                axis.set_minor_formatter(NullFormatter())
         below.axhspan(-_BAND, _BAND, color=GREY, alpha=0.15, linewidth=0)
         below.axhline(0, color=GREY, linewidth=0.8, zorder=0)
-        for row in np.argsort(-np.abs(error), kind="stable")[:_NAMED]:
-            if error[row]:
-                below.annotate(
-                    ids[row], (measured[row], error[row]), (4, 2), textcoords="offset points", color=INK
-                )
+        below.margins(y=0.12)
         unit = picture.data["unit"]
-        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        figure_title(figure, picture.title)
         above.set_ylabel(f"predicted ({unit})")
-        below.set_ylabel("error")
-        below.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        below.set_ylabel(f"error (grey: {_BAND:.0%})".replace("%", " %"))
+        below.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
         below.set_xlabel(f"measured ({unit})")
-        figure.legend(loc="outside right upper", frameon=False, fontsize=7, markerscale=0.9)
+        legend_below(figure, handles, size=7, place="outside lower center")
+        worst = [int(row) for row in np.argsort(-np.abs(error), kind="stable")[:_NAMED] if error[row]]
+        place_labels(below, [(measured[row], error[row]) for row in worst], [ids[row] for row in worst], 8)
         return figure

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...sim.results import Picture
-from .style import BLUE, INK, ORANGE, byte_ticks, new_figure, rc, shorten, size_text
+from .style import BLUE, INK, ORANGE, byte_ticks, legend_below, new_figure, rc, shorten, size_text
 
 
 def replica_traffic(picture: Picture) -> Figure:
@@ -45,5 +45,5 @@ def replica_traffic(picture: Picture) -> Figure:
         byte_ticks(axes.xaxis, span)
         axes.set_xlabel("bytes moved on the side of the copies")
         axes.set_title(picture.title, loc="left")
-        figure.legend(loc="outside lower right", ncols=2, frameon=False)
+        legend_below(figure, axes.get_legend_handles_labels()[0])
         return figure

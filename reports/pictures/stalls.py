@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from ...sim.results import Picture
-from .style import CATEGORIES, HATCHES, INK, new_figure, rc, shorten
+from ..text import share_text
+from .style import CATEGORIES, HATCHES, INK, count_ticks, legend_below, new_figure, rc, shorten
 
 
 def stalls(picture: Picture) -> Figure:
@@ -42,15 +42,15 @@ def stalls(picture: Picture) -> Figure:
                     lw=0.4,
                 )
                 left += cycles[:, index]
-            figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+            legend_below(figure, axes.get_legend_handles_labels()[0], size=8, place="outside lower center")
         span = max(float(total.max()), 1.0)
         for row, value in enumerate(total):
-            share = f" ({100 * value / total.sum():.0f} %)" if single else ""
+            share = f" ({share_text(value, total.sum())})" if single and total.sum() else ""
             axes.text(value + 0.012 * span, row, f"{value:,.0f}{share}", va="center", color=INK)
         axes.set_yticks(rows, lines)
         axes.invert_yaxis()
-        axes.set_xlim(0, span * 1.2)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.set_xlim(0, span * (1.3 if single else 1.2))
+        count_ticks(axes.xaxis)
         axes.set_xlabel("waited cycles" + (f" of {names[0]}" if single else ""))
         axes.set_title(picture.title, loc="left")
         return figure

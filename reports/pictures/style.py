@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib import font_manager
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
@@ -31,8 +36,32 @@ PAPER = "#ffffff"
 UNUSED = "#f3f4f6"
 HEAT = "cividis"
 
+FONT = "DejaVu Sans"
+# Families with Chinese, Japanese and Korean signs, which DejaVu lacks; those that are installed stand in for its gaps.
+CJK_FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK TC",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK KR",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "Source Han Sans CN",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Microsoft YaHei",
+    "PingFang SC",
+    "PingFang HK",
+    "Hiragino Sans GB",
+    "Heiti SC",
+    "STHeiti",
+    "SimHei",
+    "SimSun",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+)
+_EM = 0.62  # width of a letter of DejaVu Sans in parts of its size, on the wide side of the mean
+
 _RC: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -55,8 +84,17 @@ _RC: dict[Any, Any] = {
 @contextmanager
 def rc() -> Iterator[None]:
     """The style as a context: figures are made and saved inside it."""
-    with mpl.rc_context(_RC):
+    with mpl.rc_context({**_RC, "font.family": font_families()}):
         yield
+
+
+def font_families() -> list[str]:
+    """DejaVu Sans, which comes with matplotlib, then the fonts of `CJK_FONTS` that this machine has.
+
+    Only names of installed fonts: matplotlib warns of every other name whenever it draws a text.
+    """
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return [FONT, *(name for name in CJK_FONTS if name in installed)]
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -92,3 +130,113 @@ def byte_ticks(axis: Axis, span: float) -> None:
     step = 2.0 ** max(math.ceil(math.log2(max(span, 8) / 6)), 0)
     axis.set_major_locator(MultipleLocator(step))
     axis.set_major_formatter(FuncFormatter(lambda value, _: size_text(value)))
+
+
+def count_text(value: float) -> str:
+    """A number of an axis or a cell: thousands separators, four figures where it is no whole number.
+
+    >>> count_text(12500.0), count_text(0.49375), count_text(1e-7)
+    ('12,500', '0.4938', '1e-07')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
+
+
+def count_ticks(axis: Axis) -> None:
+    """Thousands separators on an axis, and no common factor beside it; powers of ten on a logarithmic one are plain."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
+
+
+def ink_on(colour: Any) -> str:
+    """White or ink, whichever can be read better on a colour (the larger contrast ratio of WCAG 2).
+
+    >>> ink_on(BLUE), ink_on(YELLOW)
+    ('white', '#1f2430')
+    """
+    ground = _luminance(colour)
+    return "white" if 1.05 / (ground + 0.05) > (ground + 0.05) / (_luminance(INK) + 0.05) else INK
+
+
+def _luminance(colour: Any) -> float:
+    red, green, blue = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def figure_title(figure: Figure, text: str) -> None:
+    """A title over all axes of a figure, on as many lines as its width asks for."""
+    letters = int(figure.get_figwidth() * 72 / (10 * _EM))
+    lines = textwrap.wrap(text, max(letters, 20)) or [""]
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10, fontweight="bold")
+
+
+def legend_below(
+    figure: Figure, handles: Sequence[Artist], *, size: float = 9, place: str = "outside lower right"
+) -> None:
+    """A legend under the axes, in as many columns as fit side by side; a single one where names are very long."""
+    if not handles:
+        return
+    labels = [shorten(handle.get_label(), 90) for handle in handles]
+    room = figure.get_figwidth() * 72 - 12
+    columns = len(labels)
+    while columns > 1 and _legend_width(labels, columns, size) > room:
+        columns -= 1
+    figure.legend(handles, labels, loc=place, ncols=columns, frameon=False, fontsize=size)
+
+
+def _legend_width(labels: Sequence[str], columns: int, size: float) -> float:
+    """Points that a legend takes: matplotlib fills it column by column; a key takes 2.8 letters, a gap 2."""
+    rows = -(-len(labels) // columns)
+    widest = [max(map(len, labels[start : start + rows])) for start in range(0, len(labels), rows)]
+    return sum(size * (_EM * width + 4.8) for width in widest)
+
+
+def place_labels(
+    axes: Axes, points: Sequence[tuple[float, float]], texts: Sequence[str], size: float = 7
+) -> int:
+    """Names points of axes as far as there is room: no name over another, over a named point, or outside.
+
+    The limits and scales of the axes have to stand. The points come in order of weight. Returns how many got a name.
+    """
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()  # places of data in pixels are known only behind the layout
+    pixel = figure.dpi / 72
+    frame = axes.bbox
+    spots = [tuple(axes.transData.transform(point)) for point in points]
+    taken = [(x - 3 * pixel, y - 3 * pixel, x + 3 * pixel, y + 3 * pixel) for x, y in spots]
+    named = 0
+    for (x, y), point, text in zip(spots, points, texts, strict=True):
+        wide, high = _EM * size * len(text) * pixel, 1.3 * size * pixel
+        for right, up in (
+            (1, 0.7),
+            (1, -0.7),
+            (-1, 0.7),
+            (-1, -0.7),
+            (1, 2.0),
+            (1, -2.0),
+            (-1, 2.0),
+            (-1, -2.0),
+        ):
+            left = x + 5 * pixel if right > 0 else x - 5 * pixel - wide
+            bottom = y + up * high - high / 2
+            box = (left, bottom, left + wide, bottom + high)
+            inside = box[0] >= frame.x0 and box[2] <= frame.x1 and box[1] >= frame.y0 and box[3] <= frame.y1
+            if inside and not any(_meet(box, other) for other in taken):
+                axes.annotate(
+                    text,
+                    point,
+                    (5 * right, up * 1.3 * size),
+                    textcoords="offset points",
+                    ha="left" if right > 0 else "right",
+                    va="center",
+                    fontsize=size,
+                    color=INK,
+                    annotation_clip=False,
+                ).set_in_layout(False)
+                taken.append(box)
+                named += 1
+                break
+    return named
+
+
+def _meet(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

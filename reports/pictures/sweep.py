@@ -9,19 +9,35 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from ...sim.results import Picture
-from .style import BLUE, GREY, HEAT, INK, VERMILION, new_figure, rc
+from .style import (
+    BLUE,
+    GREY,
+    HEAT,
+    INK,
+    VERMILION,
+    count_text,
+    count_ticks,
+    figure_title,
+    ink_on,
+    legend_below,
+    new_figure,
+    place_labels,
+    rc,
+)
 
-_NAMED = 6
+_NAMED = 12
 _MOST_TICKS = 12
 
 
 def sweep_pareto(picture: Picture) -> Figure:
-    """All points in grey, the Pareto front as a red staircase with the settings of its first points.
+    """All points in grey, the Pareto front in red with the settings of those of its points for which there is room.
 
-    `data`: `x`, `y` (n numbers), `x_name`, `y_name`, and `front_x`, `front_y`, `front_names` of the front. Smaller is
-    better unless the front says otherwise. `drawn` says how many of the points these are, when not all.
+    `data`: `x`, `y` (n numbers), `x_name`, `y_name`, and `front_x`, `front_y`, `front_names` of the front. The front is
+    a staircase along what can be had; with more than two objectives it is no line in this plane and stays dots.
+    `drawn` says how many of the points these are, when not all.
     """
     data = picture.data
     x, y = np.asarray(data["x"], float), np.asarray(data["y"], float)
@@ -31,27 +47,51 @@ def sweep_pareto(picture: Picture) -> Figure:
         figure = new_figure(7.6, 4.6)
         axes = figure.add_subplot()
         axes.scatter(x, y, s=10, color=GREY, alpha=0.45, linewidths=0, label=_points(picture))
-        axes.step(front_x[order], front_y[order], where="post", color=VERMILION, lw=1.4, label="Pareto front")
-        axes.scatter(front_x, front_y, s=26, color=VERMILION, zorder=3)
-        for place, index in enumerate(order[:_NAMED]):
-            axes.annotate(
-                _short(str(data["front_names"][index])),
-                (front_x[index], front_y[index]),
-                (6, 6 + 9 * (place % 2)),
-                textcoords="offset points",
-                fontsize=7,
-                color=INK,
-                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
-            )
-        for values, setter in ((x, axes.set_xscale), (y, axes.set_yscale)):
+        where = _stairs(x, y, front_x[order], front_y[order])
+        if where:
+            axes.step(front_x[order], front_y[order], where=where, color=VERMILION, lw=1.4)
+        axes.scatter(front_x, front_y, s=26, color=VERMILION, zorder=3, label="Pareto front")
+        for values, setter, axis in ((x, axes.set_xscale, axes.xaxis), (y, axes.set_yscale, axes.yaxis)):
             if len(values) and values.min() > 0 and values.max() > 50 * values.min():
                 setter("log")
+            count_ticks(axis)
         axes.margins(0.08, 0.12)
         axes.set_xlabel(str(data["x_name"]))
         axes.set_ylabel(str(data["y_name"]))
         axes.set_title(picture.title, loc="left")
-        figure.legend(loc="outside lower right", ncols=2, frameon=False)
+        legend_below(figure, axes.get_legend_handles_labels()[0])
+        spread = order[np.unique(np.linspace(0, len(order) - 1, _NAMED).astype(int))] if len(order) else order
+        first = sorted(spread.tolist())  # the front comes best first
+        place_labels(
+            axes,
+            [(front_x[i], front_y[i]) for i in first],
+            [_short(str(data["front_names"][i])) for i in first],
+        )
         return figure
+
+
+def _stairs(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    front_x: NDArray[np.float64],
+    front_y: NDArray[np.float64],
+) -> str | None:
+    """How the front steps: `post` when a point's y holds for larger x, `pre` for smaller ones; None: no staircase."""
+    steps = np.diff(front_y)
+    right, left = x[:, None] >= front_x, x[:, None] <= front_x
+    above, below = y[:, None] >= front_y, y[:, None] <= front_y
+    if (
+        steps <= 0
+    ).all():  # small x and small y are good, or large ones: the other points lie behind the front
+        return "post" if _behind(right & above) >= _behind(left & below) else "pre"
+    if (steps >= 0).all():  # large x and small y, or small x and large y
+        return "pre" if _behind(left & above) >= _behind(right & below) else "post"
+    return None
+
+
+def _behind(worse: NDArray[np.bool_]) -> int:
+    """Points that some point of the front is as good as, in both directions."""
+    return int(worse.any(axis=1).sum())
 
 
 def sweep_parallel(picture: Picture) -> Figure:
@@ -92,13 +132,14 @@ def sweep_parallel(picture: Picture) -> Figure:
             axes.axvline(place, color=INK, lw=0.8)
             labels = axis["labels"]
             step = -(-len(labels) // _MOST_TICKS)
+            shown = distinct([str(label) for label in labels], 16)
             for index in range(0, len(labels), step):
-                _tick(axes, place, index / max(len(labels) - 1, 1), _short(str(labels[index]), 14))
+                _tick(axes, place, index / max(len(labels) - 1, 1), shown[index])
         for index, (low, high) in enumerate(bounds):
             place = len(parameters) + index
             axes.axvline(place, color=BLUE, lw=1.2)
-            _tick(axes, place, 0.0, _number(low))
-            _tick(axes, place, 1.0, _number(high))
+            _tick(axes, place, 0.0, count_text(low))
+            _tick(axes, place, 1.0, count_text(high))
         axes.set_xlim(-0.25, len(names) - 0.55)
         axes.set_ylim(-0.06, 1.06)
         axes.set_xticks(range(len(names)), [_short(name, 24) for name in names])
@@ -110,6 +151,7 @@ def sweep_parallel(picture: Picture) -> Figure:
         if picture.data.get("drawn"):
             axes.set_title(_points(picture), loc="right", fontsize=7, fontweight="normal")
         bar = figure.colorbar(ScalarMappable(norm, colormaps[HEAT]), ax=axes, pad=0.01, aspect=30)
+        count_ticks(bar.ax.yaxis)
         bar.set_label(str(results[0]["name"]))
         bar.outline.set_visible(False)
         return figure
@@ -141,7 +183,8 @@ def sweep_maps(picture: Picture) -> Figure:
         bar.outline.set_visible(False)
         if norm.vmax == int(norm.vmax or 0):
             bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        count_ticks(bar.ax.yaxis)
+        figure_title(figure, picture.title)
         return figure
 
 
@@ -151,15 +194,17 @@ def _panel(axes, panel, norm) -> None:  # type: ignore[no-untyped-def]
     axes.imshow(np.ma.masked_invalid(values), cmap=HEAT, norm=norm, aspect="auto", interpolation="nearest")
     if values.size <= 80:
         for (y, x), value in np.ndenumerate(values):
-            text = "-" if np.isnan(value) else _number(float(value))
-            bright = not np.isnan(value) and norm(value) < 0.55
-            axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if bright else INK)
+            text = "-" if np.isnan(value) else count_text(float(value))
+            colour = INK if np.isnan(value) else ink_on(colormaps[HEAT](norm(value)))
+            axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color=colour)
     for labels, ticks in ((panel["x_labels"], axes.set_xticks), (panel["y_labels"], axes.set_yticks)):
         step = -(-len(labels) // _MOST_TICKS)
         places = range(0, len(labels), step)
-        ticks(list(places), [_short(str(labels[place]), 14) for place in places], fontsize=7)
+        shown = distinct([str(label) for label in labels], 20)
+        ticks(list(places), [shown[place] for place in places], fontsize=7)
     if max(len(str(label)) for label in panel["x_labels"]) > 4:
-        axes.tick_params(axis="x", rotation=40)
+        for label in axes.get_xticklabels():
+            label.set(rotation=35, ha="right", rotation_mode="anchor")
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -182,5 +227,15 @@ def _short(text: str, most: int = 46) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
+def distinct(labels: list[str], most: int) -> list[str]:
+    """Labels of at most `most` letters: cut behind, or in the middle where the cut ones would look alike.
+
+    >>> distinct(["read a column of words", "read a column of bytes", "store rows"], 14)
+    ['read a … words', 'read a … bytes', 'store rows']
+    """
+    cut = [_short(label, most) for label in labels]
+    tail = most // 2 - 1
+    return [
+        label[: most - tail - 1] + "…" + label[-tail:] if short != label and cut.count(short) > 1 else short
+        for label, short in zip(labels, cut, strict=True)
+    ]

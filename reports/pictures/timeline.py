@@ -6,7 +6,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ...sim.results import Picture
-from .style import BLUE, GREEN, GREY, ORANGE, PINK, SKY, VERMILION, YELLOW, new_figure, rc
+from .style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    SKY,
+    VERMILION,
+    YELLOW,
+    count_ticks,
+    figure_title,
+    legend_below,
+    new_figure,
+    rc,
+)
 
 # What a slice is, by the beginning of its label (an opcode, or "wait").
 _CLASSES = (
@@ -43,12 +57,14 @@ def timeline(picture: Picture) -> Figure:
                 height = 0.3 if colour == GREY else 0.72
                 axes.broken_barh(bars, (row - height / 2, height), facecolors=colour, linewidth=0)
         axes.set_yticks(range(len(tracks)), [str(track["name"]) for track in tracks], fontsize=7)
-        axes.invert_yaxis()
+        axes.set_ylim(len(tracks) - 0.4, -0.6)
         axes.set_xlim(0, picture.data["end"])
         axes.set_xlabel("cycles")
-        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
-        patches = [Patch(color=colour, label=name) for name, colour in used.items()]
-        figure.legend(handles=patches, loc="outside lower right", ncols=len(patches) or 1, frameon=False)
+        count_ticks(axes.xaxis)
+        figure_title(figure, picture.title)
+        # In one order whatever comes first, so that two timelines can be compared.
+        order = [*(name for name, _, _ in _CLASSES), "busy"]
+        legend_below(figure, [Patch(color=used[name], label=name) for name in order if name in used])
         return figure
 
 

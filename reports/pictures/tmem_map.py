@@ -10,7 +10,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...sim.results import Picture
-from .style import BLUE, GREEN, GREY, INK, ORANGE, PINK, SKY, VERMILION, YELLOW, new_figure, rc
+from .style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PINK,
+    SKY,
+    VERMILION,
+    YELLOW,
+    legend_below,
+    new_figure,
+    rc,
+)
 
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, VERMILION)
 _DARK = (BLUE, GREEN, VERMILION)
@@ -76,16 +89,9 @@ def tmem_map(picture: Picture) -> Figure:
         right.tick_params(length=0)
         right.spines["right"].set_visible(False)
         axes.set_title(picture.title, loc="left")
-        figure.legend(
-            handles=_legend(
-                groups, colour_of, boxes, (allocation, needed, columns), lanes // int(data["slab"])
-            ),
-            loc="outside lower center",
-            ncols=6,
-            frameon=False,
-            fontsize=8,
-            handlelength=1.4,
-        )
+        sizes = (allocation, needed, columns)
+        handles = _legend(groups, colour_of, boxes, sizes, lanes // int(data["slab"]))
+        legend_below(figure, handles, size=8, place="outside lower center")
         return figure
 
 
@@ -182,9 +188,11 @@ def _legend(
     handles: list[Rectangle] = []
     for name in groups:
         own = [box for box in boxes if box["group"] == name]
-        at = ", ".join(str(box["column"]) for box in own[:4]) + (" ..." if len(own) > 4 else "")
+        starts = list(dict.fromkeys(str(box["column"]) for box in own))  # stacked buffers share one
+        at = ", ".join(starts[:4]) + (" ..." if len(starts) > 4 else "")
         copies = f", {own[0]['copies']} copies" if int(own[0]["copies"]) > 1 else ""
-        text = f"{name}: {own[0]['columns']} at {at}{copies}"
+        columns_text = f"{own[0]['columns']} column{'s' if int(own[0]['columns']) != 1 else ''}"
+        text = f"{name}: {columns_text} at {at}{copies}"
         handles.append(Rectangle((0, 0), 1, 1, facecolor=colour_of[name], edgecolor=INK, label=text))
     covered = np.zeros((slabs, max(allocation, needed)), bool)
     for box in boxes:

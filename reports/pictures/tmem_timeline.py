@@ -7,7 +7,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...sim.results import Picture
-from .style import BLUE, GREEN, GREY, INK, ORANGE, PINK, SKY, VERMILION, YELLOW, new_figure, rc
+from .style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PINK,
+    SKY,
+    VERMILION,
+    YELLOW,
+    count_ticks,
+    legend_below,
+    new_figure,
+    rc,
+)
 
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, VERMILION)
 
@@ -45,6 +59,7 @@ def tmem_timeline(picture: Picture) -> Figure:
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlim(float(data["from"]), float(data["until"]))
         axes.set_xlabel("cycles")
+        count_ticks(axes.xaxis)
         axes.set_title(picture.title, loc="left")
         handles = [
             Rectangle((0, 0), 1, 1, facecolor=colour, label=kind) for kind, colour in colour_of.items()
@@ -53,7 +68,7 @@ def tmem_timeline(picture: Picture) -> Figure:
             handles.append(
                 Rectangle((0, 0), 1, 1, facecolor="white", edgecolor=INK, hatch="////", label="waits")
             )
-        figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False, fontsize=8)
+        legend_below(figure, handles, size=8, place="outside lower center")
         return figure
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from ...sim.results import Picture
-from .style import BLUE, INK, VERMILION, new_figure, rc, shorten
+from .style import BLUE, INK, VERMILION, legend_below, new_figure, rc, shorten
 
 _MOST = 40
 
@@ -47,5 +47,5 @@ def wavefronts(picture: Picture) -> Figure:
         axes.set_title(title, loc="left")
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 2.5, 5, 10]))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        figure.legend(loc="outside lower right", ncols=2, frameon=False)
+        legend_below(figure, axes.get_legend_handles_labels()[0])
         return figure

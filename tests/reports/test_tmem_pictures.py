@@ -21,7 +21,7 @@ def test_the_map_names_buffers_stages_and_waste():
     (picture,) = result.pictures
     figure = draw(picture)
     assert any(text.startswith("acc[0]") for text in texts(figure))
-    assert any(text.startswith("sfa: 4 at 480, 4 copies") for text in legend(figure))
+    assert any(text.startswith("sfa: 4 columns at 480, 4 copies") for text in legend(figure))
     assert any(text.startswith("allocated, unused") for text in legend(figure))
 
 
