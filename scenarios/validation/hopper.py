@@ -19,21 +19,14 @@ from statistics import median
 from typing import Any
 
 from ...sim.chip import Chip
-from ...sim.hopper import (
-    Copy,
-    barrier_cycles,
-    cluster_round_trip,
-    copy_latency,
-    cp_async_cycles,
-    wgmma_interval,
-    wgmma_latency,
-)
 from ...sim.program import read_rows
 from ..errors import ScenarioError
-from .hopper_contention import Copies, predict, side_kind
+from .fields import blamed, number, part, text, whole
+from .hopper_alone import alone
+from .hopper_contention import OPERATIONS, Copies, predict, side_kind, split_op
 from .row import Row
 
-__all__ = ["contention", "kept_out", "rows", "stream_cycles"]
+__all__ = ["contention", "kept_out", "rows"]
 
 _SEED = 41
 """The first whose fifth holds none of the eighteen rows by which something was chosen."""
@@ -41,7 +34,10 @@ _SHARE = 5
 _WGMMA, _WIDE, _COPY, _SIDE = 0.02, 0.05, 0.05, 0.10
 _SPREAD = "its own spread exceeds the tolerance"
 _NO_CYCLES = "no cycles in the row"
-_BLOCKS = "several SMs at work"
+_PROBES = ("probe", "burst")
+"""Rows of `h200_contention` that are no configurations: single accesses beside a stream."""
+_PREDICTED = frozenset({"wgmma", "LSU", "chase", "TMA load", "TMA store"})
+_SIDES = ("0", "1", "2", "3")
 
 
 def kept_out(names: list[str]) -> frozenset[str]:
@@ -55,35 +51,51 @@ def kept_out(names: list[str]) -> frozenset[str]:
 
 
 def rows(chip: Chip, file: Path) -> Iterator[Row]:
-    """wgmma, copies, cp.async, cluster copies and barriers alone: one row each. Contention is a set of its own."""
+    """wgmma, copies, cp.async, cluster copies and barriers alone: one row each. Contention is a set of its own.
+
+    Raises ScenarioError with file and line for a row that cannot be read.
+    """
     for place, fields in read_rows(file):
         try:
-            what, cycles = fields["what"], fields["cycles"]
-            if fields.get("group") == "C" or "sides" in what:
-                continue
-            name = str(fields["id"])
-            kind, tolerance = _kind(what)
-            if cycles is None:
-                yield Row(name, kind, 0.0, 0.0, tolerance, _NO_CYCLES)
-                continue
-            found = _alone(what, chip)
-            measured = (
-                float(fields["derived"]["cycles_per_wgmma_sm"])
-                if "stream" in kind and "wgmma" in kind
-                else float(cycles)
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ScenarioError(f"{place}: {type(error).__name__}: {error}") from None
-        why = found if isinstance(found, str) else _spread(fields.get("spread"), float(cycles), tolerance)
-        yield Row(name, kind, measured, 0.0 if isinstance(found, str) else found, tolerance, why)
+            row = _single(fields, chip)
+        except ValueError as error:
+            raise blamed(place, fields, error) from None
+        if row is not None:
+            yield row
+
+
+def _single(fields: Mapping[str, Any], chip: Chip) -> Row | None:
+    """One configuration alone on an SM; None for a row of contention."""
+    if fields.get("kind") in _PROBES:
+        return None
+    what = part(fields, "what")
+    if fields.get("group") == "C" or "sides" in what:
+        return None
+    name = str(fields["id"]) if fields.get("id") is not None else text(fields, "id")
+    kind, tolerance = _kind(what)
+    if "cycles" not in fields:
+        raise ScenarioError("no field 'cycles'")
+    if fields["cycles"] is None:
+        return Row(name, kind, 0.0, 0.0, tolerance, _NO_CYCLES)
+    cycles = number(fields, "cycles")
+    found = alone(what, chip)
+    measured = cycles
+    if what["kind"] == "wgmma stream":
+        # `cycles` is that of one warpgroup, what is predicted that of the SM
+        derived = part(fields, "derived") if fields.get("derived") is not None else {}
+        known = derived.get("cycles_per_wgmma_sm") is not None
+        measured = number(derived, "cycles_per_wgmma_sm") if known else cycles / whole(what, "warpgroups", 1)
+    if isinstance(found, str):
+        return Row(name, kind, measured, 0.0, tolerance, found)
+    return Row(name, kind, measured, found, tolerance, _spread(fields.get("spread"), cycles, tolerance))
 
 
 def _kind(what: Mapping[str, Any]) -> tuple[str, float]:
-    kind = str(what["kind"])
+    kind = text(what, "kind")
     if kind == "wgmma stream":
-        return f"wgmma stream {what['operands']}", _WGMMA
+        return f"wgmma stream {what.get('operands')}", _WGMMA
     if kind == "wgmma latency":
-        return f"wgmma latency {what['operands']}", _WIDE if int(what["n"]) > 192 else _WGMMA
+        return f"wgmma latency {what.get('operands')}", _WIDE if whole(what, "n", 1) > 192 else _WGMMA
     if kind.startswith(("tma", "cp.async", "checked", "cluster")):
         return kind.split(",", maxsplit=1)[0], _COPY
     return f"barrier {kind}", _COPY
@@ -91,90 +103,17 @@ def _kind(what: Mapping[str, Any]) -> tuple[str, float]:
 
 def _spread(spread: Any, cycles: float, tolerance: float) -> str:
     """Why a row cannot be held to its tolerance: its samples lie further from their median than that."""
-    if not isinstance(spread, dict) or "min" not in spread or not cycles:
+    if not isinstance(spread, dict) or spread.get("min") is None or spread.get("max") is None or not cycles:
         return ""
-    furthest = max(cycles - float(spread["min"]), float(spread["max"]) - cycles)
+    furthest = max(cycles - number(spread, "min"), number(spread, "max") - cycles)
     return _SPREAD if furthest > tolerance * cycles else ""
 
 
-def _alone(what: Mapping[str, Any], chip: Chip) -> float | str:
-    """What the formulas say to a row, or why they say nothing."""
-    kind = str(what["kind"])
-    if int(what.get("blocks") or 1) > 1:
-        return _BLOCKS
-    if kind == "wgmma stream":
-        return wgmma_interval(int(what["n"]), what["operands"], chip, int(what["warpgroups"]))
-    if kind == "wgmma latency":
-        return wgmma_latency(int(what["n"]), what["operands"], int(what["count"]), chip)
-    if kind.startswith("tma"):
-        return _copy(what, kind, chip)
-    if kind == "cp.async stream":
-        return cp_async_cycles(str(what["op"]), int(what["warps"]), chip, in_l1="8 KiB" in what["source"])
-    if kind.startswith("checked copy"):
-        return "no model of its own loop"
-    if kind.startswith("cluster"):
-        return cluster_round_trip(int(what["bytes"]), int(what["copies"]), chip)
-    same = int(what["warp_a"]) % 4 == int(what["warp_b"]) % 4
-    found = barrier_cycles(kind, chip, int(what["warps"]), same)
-    return "nothing predicts this" if found is None else found
-
-
-def _copy(what: Mapping[str, Any], kind: str, chip: Chip) -> float | str:
-    box = what.get("box")
-    copy = Copy(
-        int(what["bytes"]), "store" in kind, int(box[-1]) if box else 0, int(what.get("row_bytes") or 0)
-    )
-    if "latency" in kind:
-        return "waited for by polling" if what.get("wait") == "test_wait" else copy_latency(copy, chip)
-    return stream_cycles(copy, what, chip)
-
-
-def stream_cycles(copy: Copy, what: Mapping[str, Any], chip: Chip) -> float:
-    """Cycles a round of the measured stream: bound by the unit, by the latency, or by the loops that issue.
-
-    A thread waits for the round before, expects and copies; at the end of every `reps` rounds it reads the clock.
-    """
-
-    def figure(name: str) -> float:
-        return chip.number(f"async.tma.{name}")
-
-    each, flight = int(what["copies_per_barrier"]), int(what["in_flight"])
-    issuers = int(what.get("issuers") or 1)
-    own = "store" if copy.store else "load"
-    if copy.tensor:
-        issue = figure(f"loop_{own}_tensor")
-        clock = figure("loop_clock_store" if copy.store else "loop_clock_tensor")
-    elif what.get("straight_line_issue"):
-        issue, clock = figure("issue") * each, figure("loop_clock_load")
-    else:
-        issue = figure(f"loop_{own}_first") + figure(f"loop_{own}_each") * each
-        clock = figure(f"loop_clock_{own}")
-    issue += clock / int(what["reps"])
-    if issuers > 1:
-        issue += (issuers / 2) ** 2 * _rivals(what, each, copy.store, chip)
-    if copy.store:
-        # a store's slot is free again when its source was read; the thread's own work overlaps with the copy's start
-        waited = copy_latency(copy, chip) - figure("loop_wait") if flight == 1 else 0.0
-    else:
-        wait = figure("loop_wait_tensor" if copy.tensor else "loop_wait")
-        waited = (
-            copy_latency(copy, chip) + wait + (each - 1) * max(copy.busy(chip), figure("loop_load_each"))
-        ) / flight
-        waited += (issuers - 1) * copy.busy(chip) / 2 / flight
-    return max(issue / issuers, waited / issuers, each * copy.busy(chip))
-
-
-def _rivals(what: Mapping[str, Any], each: int, store: bool, chip: Chip) -> float:
-    """Cycles a round that each of two issuing threads loses to the other."""
-    if store:
-        return chip.number("async.tma.rival_store") * each / 4
-    if what.get("straight_line_issue"):
-        return chip.number("async.tma.rival_straight") * each / 8
-    return chip.number("async.tma.rival_first") + chip.number("async.tma.rival_each") * each
-
-
 def contention(chip: Chip, file: Path) -> Iterator[Row]:
-    """One row a side of every contention of two sides, the rest listed and left out."""
+    """One row a side of every contention of two sides, the rest listed and left out.
+
+    Raises ScenarioError with file and line for a row that cannot be read.
+    """
     every = [
         (place, fields)
         for place, fields in read_rows(file)
@@ -184,56 +123,68 @@ def contention(chip: Chip, file: Path) -> Iterator[Row]:
     secret = kept_out([str(fields.get("id")) for _, fields in every])
     for place, fields in every:
         try:
-            yield from _contended(fields, chip, copies, str(fields["id"]) in secret)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ScenarioError(f"{place}: {type(error).__name__}: {error}") from None
+            yield from _contended(fields, chip, copies, str(fields.get("id")) in secret)
+        except ValueError as error:
+            raise blamed(place, fields, error) from None
 
 
 def _copies(every: list[tuple[str, dict[str, Any]]]) -> Copies:
     """How fast each copy stream is alone: where the file does not have it, what the package's own file has."""
     from .sets import DATA
 
-    shipped = [row for _, row in read_rows(DATA / "h200_async.jsonl.gz") if row["group"] == "C"]
-    return Copies(_alone_rates(shipped) | _alone_rates([row for _, row in every]))
+    shipped = [(place, row) for place, row in read_rows(DATA / "h200_async.jsonl.gz") if row["group"] == "C"]
+    return Copies(_alone_rates(shipped) | _alone_rates(every))
 
 
-def _alone_rates(every: list[dict[str, Any]]) -> dict[tuple[str, int, bool], float]:
+def _alone_rates(every: list[tuple[str, dict[str, Any]]]) -> dict[tuple[str, int, bool], float]:
     found: dict[tuple[str, int, bool], list[float]] = {}
-    for fields in every:
-        sides, cycles = fields["what"]["sides"], fields["cycles"]
-        if len(sides) != 1 or not isinstance(cycles, dict):
-            continue
-        ((name, side),) = sides.items()
-        if side_kind(side).startswith("TMA") and cycles.get(name):
-            found.setdefault(Copies.key(side), []).append(int(side["bytes"]) / cycles[name])
+    for place, fields in every:
+        try:
+            sides, cycles = _sides(fields), fields.get("cycles")
+            if len(sides) != 1 or not isinstance(cycles, dict):
+                continue
+            ((name, side),) = sides.items()
+            if side_kind(side).startswith("TMA") and cycles.get(name):
+                found.setdefault(Copies.key(side), []).append(whole(side, "bytes", 1) / number(cycles, name))
+        except ValueError as error:
+            raise blamed(place, fields, error) from None
     return {key: median(values) for key, values in found.items()}
 
 
+def _sides(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The sides of a row by their number, 0 to 3."""
+    sides = part(part(fields, "what"), "sides")
+    odd = next((name for name in sides if name not in _SIDES), None)
+    if odd is not None or not sides:
+        raise ScenarioError(f"sides: {odd!r} (known: {', '.join(_SIDES)})" if sides else "sides: none")
+    return {name: part(sides, name) for name in sides}
+
+
 def _contended(fields: Mapping[str, Any], chip: Chip, copies: Copies, secret: bool) -> Iterator[Row]:
-    name, cycles = str(fields["id"]), fields["cycles"]
-    sides: dict[str, dict[str, Any]] = fields["what"]["sides"]
+    name = str(fields["id"]) if fields.get("id") is not None else text(fields, "id")
+    sides = _sides(fields)
+    cycles = part(fields, "cycles") if fields.get("cycles") is not None else {}
     kinds = {key: side_kind(side) for key, side in sides.items()}
-    why = _out_of_reach(list(kinds.values()))
+    why = _out_of_reach(sides, list(kinds.values()))
     beside = "alone" if len(sides) == 1 else "three sides" if len(sides) > 2 else "beside another"
     end = ", kept out" if secret else ""
-    measurable = [key for key in sides if cycles and cycles.get(key) is not None]
+    measurable = {key: number(cycles, key) for key in sides if cycles.get(key) is not None}
     if not measurable:
         yield Row(name, f"{next(iter(kinds.values()))} {beside}{end}", 0.0, 0.0, _SIDE, _NO_CYCLES)
         return
     if why:
-        for key in measurable:
-            label = f"{kinds[key]}: {why}"
-            yield Row(f"{name}:{key}", label, float(cycles[key]), 0.0, _SIDE, why)
+        for key, value in measurable.items():
+            yield Row(f"{name}:{key}", f"{kinds[key]}: {why}", value, 0.0, _SIDE, why)
         return
     found = predict(sides, chip, copies, 0 if ".base0" in name else None)
-    for key in measurable:
-        tolerance = _SIDE
-        spread = _spread((fields.get("spread") or {}).get(key), float(cycles[key]), tolerance)
+    spreads = fields.get("spread")
+    for key, value in measurable.items():
+        spread = _spread(spreads.get(key) if isinstance(spreads, dict) else None, value, _SIDE)
         label = f"{kinds[key]} {beside}{end}"
-        yield Row(f"{name}:{key}", label, float(cycles[key]), found[key], tolerance, spread)
+        yield Row(f"{name}:{key}", label, value, found[key], _SIDE, spread)
 
 
-def _out_of_reach(kinds: list[str]) -> str:
+def _out_of_reach(sides: Mapping[str, Mapping[str, Any]], kinds: list[str]) -> str:
     """Why nothing here predicts the sides, "" when something does."""
     if len(kinds) > 2:
         return "three sides"
@@ -241,4 +192,9 @@ def _out_of_reach(kinds: list[str]) -> str:
         return "cp.async beside others"
     if all(kind.startswith("TMA") for kind in kinds):
         return "copies alone" if len(kinds) == 1 else "two copy streams"
+    if not set(kinds) <= _PREDICTED:
+        return "a side of a kind that nothing predicts"
+    for side, kind in zip(sides.values(), kinds, strict=True):
+        if kind == "LSU" and split_op(text(side, "op"), side)[0] not in OPERATIONS:
+            return f"the measuring loop of {side['op']} is not known"
     return ""

@@ -19,11 +19,16 @@ from ...sim.engine.record import Recorder
 from ...sim.engine.state import Access, Warp
 from ...sim.hopper import HopperSm, async_of
 from ...sim.program import Group, Program
-from .hopper_streams import chase_group, idle_group, lsu_group, wgmma_group
+from ..errors import ScenarioError
+from .fields import choice, text, whole
+from .hopper_streams import OPERATIONS, chase_group, idle_group, lsu_group, wgmma_group
 
-__all__ = ["Copies", "predict", "side_kind"]
+__all__ = ["OPERATIONS", "Copies", "predict", "side_kind", "split_op"]
 
 _CYCLES = 32_000
+_WARPGROUP = 4
+_MOST_WARPS = 16
+_WIDEST = 256
 _SETTLE = 0.25
 _LATER = 500
 """Cycles by which the accesses begin after the wgmma; streams that can lock in two ways depend on it."""
@@ -33,18 +38,19 @@ _DEFAULT_AT = {"lsu": 131_072, "tma": 147_456, "a": 0, "b": 32_768}
 
 
 def side_kind(side: Mapping[str, Any]) -> str:
-    """wgmma, lsu, chase, TMA load, TMA store or cp.async."""
-    kind = str(side["kind"])
+    """wgmma, LSU, chase, TMA load, TMA store or cp.async; of another side what it calls itself."""
+    kind = text(side, "kind")
     for start, name in (
         ("wgmma", "wgmma"),
         ("lsu", "LSU"),
         ("lds chase", "chase"),
         ("tma load", "TMA load"),
         ("tma store", "TMA store"),
+        ("cp.async", "cp.async"),
     ):
         if kind.startswith(start):
             return name
-    return "cp.async"
+    return kind
 
 
 @dataclass
@@ -58,13 +64,13 @@ class Copies:
     @staticmethod
     def key(side: Mapping[str, Any]) -> tuple[str, int, bool]:
         """What two streams have in common that run alike when alone."""
-        return (str(side["kind"]), int(side["bytes"]), "buffer_at" in side)
+        return (text(side, "kind"), whole(side, "bytes", 1), "buffer_at" in side)
 
     def rate(self, side: Mapping[str, Any], chip: Chip) -> float:
         """Bytes a cycle of this stream alone: measured where it was, otherwise what the unit can do."""
         own = "load" if "load" in str(side["kind"]) else "store"
         rate = self.alone.get(self.key(side), chip.number(f"async.tma.{own}_rate"))
-        return min(rate, int(side["bytes"]) / _STORE_ISSUE) if own == "store" else rate
+        return min(rate, whole(side, "bytes", 1) / _STORE_ISSUE) if own == "store" else rate
 
 
 class _Marks(Recorder):
@@ -144,28 +150,27 @@ def _predict(
     own = async_of(chip)
     groups: list[Group] = []
     first: dict[str, int] = {}
-    warps = 0
     load = store = None
     for number in range(max(map(int, sides)) + 1):
-        side = sides.get(str(number))
+        name = str(number)
+        side = sides.get(name)
         kind = side_kind(side) if side is not None else ""
-        first[str(number)] = warps
+        first[name] = sum(group.warps for group in groups)
+        if side is None or kind.startswith("TMA"):
+            groups.append(idle_group(_WARPGROUP))
+        else:
+            groups.append(_side(side, kind))
+            if groups[-1].warps % _WARPGROUP:
+                groups.append(idle_group(-groups[-1].warps % _WARPGROUP))
         if side is not None and kind.startswith("TMA"):
-            at = int(side.get("buffer_at", side.get("base", _DEFAULT_AT["tma"])))
-            size = int(side["bytes"])
+            place = "buffer_at" if side.get("buffer_at") is not None else "base"
+            at = whole(side, place, 0, _DEFAULT_AT["tma"])
+            size = whole(side, "bytes", 1)
             spans = own.spans(at, size) if store_half is None else [(store_half, size)]
             if kind == "TMA load":
                 load = (spans[0][0], 128 / copies.rate(side, chip))
             else:
                 store = spans
-            groups.append(idle_group(4))
-        elif side is None:
-            groups.append(idle_group(4))
-        else:
-            groups.append(_side(side, kind))
-            if groups[-1].warps < 4:
-                groups.append(idle_group(4 - groups[-1].warps))
-        warps += 4
     machine, marks, end = _run(Program("streams", tuple(groups)), chip, _Stream(chip, load, store))
     window = _window(marks, end)
     return {
@@ -176,31 +181,43 @@ def _predict(
 
 def _side(side: Mapping[str, Any], kind: str) -> Group:
     chunks = 1 + _CYCLES // 1000
-    per_chunk = int(side["per_chunk"])
+    per_chunk = whole(side, "per_chunk", 8 if kind == "wgmma" else 16)
     if kind == "wgmma":
+        n = whole(side, "n", 8)
+        if n % 8 or n > _WIDEST:
+            raise ScenarioError(f"n: {n}, a multiple of 8 up to {_WIDEST} is needed")
         return wgmma_group(
-            int(side["n"]),
-            side["operands"] == "RS",
+            n,
+            choice(side, "operands", ("SS", "RS")) == "RS",
             per_chunk,
             chunks,
-            int(side.get("a_at", _DEFAULT_AT["a"])),
-            int(side.get("b_at", _DEFAULT_AT["b"])),
+            whole(side, "a_at", 0, _DEFAULT_AT["a"]),
+            whole(side, "b_at", 0, _DEFAULT_AT["b"]),
         )
-    at = int(side.get("at", _DEFAULT_AT["lsu"]))
+    at = whole(side, "at", 0, _DEFAULT_AT["lsu"])
     if kind == "chase":
         return chase_group(per_chunk, chunks, at)
-    op, ways = split_op(str(side["op"]), side)
-    return lsu_group(op, ways, int(side["warps"]), per_chunk, chunks, at)
+    op, ways = split_op(text(side, "op"), side)
+    return lsu_group(op, ways, _warps(side), per_chunk, chunks, at)
 
 
-def split_op(text: str, side: Mapping[str, Any]) -> tuple[str, int]:
+def _warps(side: Mapping[str, Any]) -> int:
+    warps = whole(side, "warps", 1)
+    if warps > _MOST_WARPS:
+        raise ScenarioError(f"warps: {warps}, at most {_MOST_WARPS} of one side fit beside another")
+    return warps
+
+
+def split_op(name: str, side: Mapping[str, Any]) -> tuple[str, int]:
     """Operation and ways of conflict.
 
     >>> split_op("sts128x8", {}), split_op("lds32", {"ways": 4}), split_op("ldsm4", {})
     (('sts128', 8), ('lds32', 4), ('ldsm4', 1))
     """
-    op, _, ways = text.partition("x")
-    return op, int(side.get("ways", ways or 1))
+    op, _, ways = name.partition("x")
+    if not ways.isdecimal() and ways:
+        raise ScenarioError(f"op: {name!r}, the ways after x are no number")
+    return op, whole(side, "ways", 1, int(ways or 1))
 
 
 def _run(program: Program, chip: Chip, agent: HopperSm) -> tuple[Machine, _Marks, int]:
@@ -234,11 +251,11 @@ def _cycles(
     if kind == "TMA load":
         end = _end(marks)
         path.write_port.remaining(end)
-        return int(side["bytes"]) * end / max(path.write_port.written * 128, 1)
+        return whole(side, "bytes", 1) * end / max(path.write_port.written * 128, 1)
     if kind == "TMA store":
         read = path.read_port.read - path.read_port.left
-        return int(side["bytes"]) * _end(marks) / max(read * min(1.0, copies.rate(side, chip) / 31.9), 1)
-    warps = [first] if kind == "wgmma" else range(first, first + int(side.get("warps", 1)))
+        return whole(side, "bytes", 1) * _end(marks) / max(read * min(1.0, copies.rate(side, chip) / 31.9), 1)
+    warps = [first] if kind == "wgmma" else range(first, first + whole(side, "warps", 1, 1))
     rate = sum(_rate(marks.counted[warp], *window) for warp in warps)
     return 1 / rate if rate else float("nan")
 

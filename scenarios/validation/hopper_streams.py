@@ -16,7 +16,7 @@ from functools import lru_cache
 from ...sim.hopper import Wgmma
 from ...sim.program import Group, Instruction, Pattern, Segment
 
-__all__ = ["access_pattern", "chase_group", "idle_group", "lsu_group", "wgmma_group"]
+__all__ = ["OPERATIONS", "access_pattern", "chase_group", "idle_group", "lsu_group", "wgmma_group"]
 
 _ITEM = re.compile(r"(?P<op>[A-Z0-9.]+):(?P<stall>\d+)(?P<marks>(?:[@<>]\d)*)(?:\*(?P<times>\d+))?$")
 
@@ -74,6 +74,9 @@ _HEADS = {
     "stsm4": ((1,), 1, (1, 2)),
     "ldsm4": ((), 1, (1,)),
 }
+
+OPERATIONS = tuple(_HEADS)
+"""Accesses whose measuring loops are known."""
 
 
 def wgmma_group(n: int, registers: bool, per_chunk: int, chunks: int, a_at: int, b_at: int) -> Group:

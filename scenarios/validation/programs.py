@@ -7,14 +7,15 @@ measured and compared at its last stamp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ...sim.chip import Chip
 from ...sim.engine import simulate
 from ...sim.program import Program, parse_program, read_rows
 from ..errors import ScenarioError
+from .fields import blamed, number
 from .row import Row
 
 TOLERANCE = 0.05
@@ -25,16 +26,22 @@ def rows(chip: Chip, file: Path) -> Iterator[Row]:
     """One row a program. Raises ProgramError for a bad program, ScenarioError for a row without a measurement."""
     for place, fields in read_rows(file):
         program = parse_program(fields, place)
-        if "cycles" not in fields:
+        if fields.get("cycles") is None:
             raise ScenarioError(f"{place}: {program.name}: no measured `cycles`")
-        kind = kind_of(str(fields.get("name", "")))
-        if "stamps" in fields:
-            yield Row(
-                program.name, f"stamps: {kind}", fields["cycles"], _last_stamp(program, fields, chip), 0.05
-            )
-        else:
-            predicted = simulate(program, chip, fast=True).cycles
-            yield Row(program.name, kind, measured(program, fields), predicted, TOLERANCE)
+        try:
+            yield _row(program, fields, chip)
+        except ValueError as error:
+            raise blamed(place, fields, error) from None
+
+
+def _row(program: Program, fields: Mapping[str, Any], chip: Chip) -> Row:
+    name = fields.get("name")
+    kind = kind_of(name if isinstance(name, str) else "")
+    cycles = number(fields, "cycles")
+    if fields.get("stamps") is not None:
+        return Row(program.name, f"stamps: {kind}", cycles, _last_stamp(program, fields, chip), TOLERANCE)
+    predicted = simulate(program, chip, fast=True).cycles
+    return Row(program.name, kind, measured(program, fields), predicted, TOLERANCE)
 
 
 def kind_of(name: str) -> str:
@@ -49,15 +56,27 @@ def kind_of(name: str) -> str:
     return " ".join(words[:2]) if words[0] in _TWO_WORDS else words[0]
 
 
-def measured(program: Program, fields: dict[str, Any]) -> float:
+def measured(program: Program, fields: Mapping[str, Any]) -> float:
     """The cycles to compare with: those of the block, or of its busy warps where others are idle."""
-    own = fields.get("warp_cycles")
-    return max(own) if own and any(group.idle for group in program.groups) else fields["cycles"]
+    if fields.get("warp_cycles") is None or not any(group.idle for group in program.groups):
+        return number(fields, "cycles")
+    return max(_cycles(fields, "warp_cycles"), default=0)
 
 
-def _last_stamp(program: Program, fields: dict[str, Any], chip: Chip) -> float:
+def _cycles(fields: Mapping[str, Any], name: str) -> list[int]:
+    """A list of cycles, one a warp."""
+    found = fields.get(name)
+    values = cast("list[int]", found) if isinstance(found, list) else [-1]
+    if not all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in values):
+        raise ScenarioError(f"{name}: a list of cycles, one a warp, is needed")
+    return values
+
+
+def _last_stamp(program: Program, fields: Mapping[str, Any], chip: Chip) -> float:
     """The cycle of the last clock read of any warp, from the start of the first."""
-    starts: list[int] = fields["starts"]
+    starts = _cycles(fields, "starts")
+    if len(starts) != program.warps:
+        raise ScenarioError(f"starts: {len(starts)} cycles for {program.warps} warps")
     # the first clock read is outside of the program: the first instruction issues one cycle after it
     run = simulate(program, chip, starts=[start + 1 for start in starts], timeline=True)
     assert run.timeline is not None

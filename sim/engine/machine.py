@@ -99,8 +99,8 @@ class Machine:
             raise DeadlockError(self.program.name, self.last_cycle, waiting)
 
     def recheck(self, warp: Warp) -> None:
-        """Something that the next instruction of a warp waits for may have changed: look again."""
-        if warp.when == NEVER and warp.running:
+        """What the hook of a warp's next instruction waits for may have changed: look again."""
+        if warp.when == NEVER and warp.op is not None and warp.op.hook is not None:
             warp.arm()
             self.partitions[warp.partition].wake(warp.when)
 

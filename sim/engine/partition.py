@@ -44,6 +44,9 @@ class Partition:
         warp.pending[scoreboard] -= 1
         if at > warp.release[scoreboard]:
             warp.release[scoreboard] = at
-        if warp.when == NEVER and not warp.pending[scoreboard] and warp.op is not None and warp.op.waits:
+        op = warp.op
+        # a warp that waits for something else, a free entry of the queue say, is not to be looked at: its stall count
+        # has run out long ago, and waking it then would turn the clock back
+        if warp.when == NEVER and not warp.pending[scoreboard] and op is not None and scoreboard in op.waits:
             warp.arm()
             self.wake(warp.when)

@@ -6,6 +6,7 @@ Source of every rule: streams, batches and chains on one H200; the constants sta
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 
 from ..chip import Chip
 from .constants import async_of
@@ -16,14 +17,17 @@ __all__ = [
     "cluster_round_trip",
     "copy_latency",
     "cp_async_cycles",
+    "slower",
     "wgmma_bytes",
     "wgmma_interval",
     "wgmma_latency",
 ]
 
 _WIDEST = 192
-_SHARPNESS = 8
+_MOST_COLUMNS = 256
 _K_BYTES = 32
+_FASTEST = 8
+"""Warps with which a stream of cp.async past L1 is fastest; 1, 2, 4, 8 and 16 were measured."""
 _ROWS = 64
 
 
@@ -47,6 +51,10 @@ def wgmma_interval(n: int, operands: str, chip: Chip, warpgroups: int = 2, group
     >>> [wgmma_interval(n, "SS", load_chip("h200")) for n in (8, 64, 256)]
     [18.0, 32.0, 128.0]
     """
+    if n < 8 or n % 8 or n > _MOST_COLUMNS:
+        raise ValueError(f"wgmma with N = {n}: a multiple of 8 up to {_MOST_COLUMNS} is needed")
+    if warpgroups < 1 or group < 1:
+        raise ValueError(f"wgmma by {warpgroups} warpgroups in groups of {group}")
     own = async_of(chip)
     tensor = n * own.b_period / own.columns
     reads = 2 * (n / own.columns + own.a_frames) if _from_memory(operands) else own.rs_interval
@@ -66,6 +74,8 @@ def wgmma_latency(n: int, operands: str, count: int, chip: Chip) -> float:
     >>> wgmma_latency(64, "SS", 1, load_chip("h200")), wgmma_latency(64, "RS", 4, load_chip("h200"))
     (110.0, 209.0)
     """
+    if count < 1:
+        raise ValueError(f"{count} wgmma in a group")
     own = async_of(chip)
     first = (own.latency_ss if _from_memory(operands) else own.latency_rs) + n / 2
     if n > _WIDEST:
@@ -133,6 +143,8 @@ def cluster_round_trip(size: int, copies: int, chip: Chip) -> float:
     >>> round(cluster_round_trip(8192, 1, load_chip("h200")))
     1035
     """
+    if size < 1 or copies < 1:
+        raise ValueError(f"{copies} copies of {size} bytes")
     figure = chip.number
     each = size / figure("async.cluster.rate")
     return figure("async.cluster.round_trip") + each + (copies - 1) * max(each, figure("async.cluster.issue"))
@@ -141,16 +153,35 @@ def cluster_round_trip(size: int, copies: int, chip: Chip) -> float:
 def cp_async_cycles(op: str, warps: int, chip: Chip, *, in_l1: bool = False) -> float:
     """Cycles a warp instruction of the SM for a stream of cp.async (`ca4`, `ca8`, `ca16`, `cg16`).
 
-    Few warps are bound by latency, many by the path; between the two the slower of both, rounded off.
+    Few warps are bound by latency, many by the path. What comes from L2 (`cg` always) takes a little longer with each
+    doubling of the warps; 16-byte copies past L1 slow down again beyond 8 warps (between 8 and 16 the line is a guess).
 
     >>> from bankbench.sim import load_chip
-    >>> round(cp_async_cycles("ca16", 16, load_chip("h200")), 1)
-    6.9
+    >>> [round(cp_async_cycles("ca16", warps, load_chip("h200")), 1) for warps in (1, 4, 16)]
+    [18.0, 6.9, 6.9]
     """
+    if warps < 1:
+        raise ValueError(f"cp.async by {warps} warps")
     where = "l1" if in_l1 else "l2"
     latency = float(chip[f"async.cp_async.one_warp_{where}"][op]) / warps
+    if op.startswith("cg") or not in_l1:
+        latency *= 1 + chip.number("async.cp_async.doubling") * log2(warps)
     floor = float(chip[f"async.cp_async.floor_{where}"][op])
-    return (latency**_SHARPNESS + floor**_SHARPNESS) ** (1 / _SHARPNESS)
+    if op.startswith("cg"):
+        floor += chip.number("async.cp_async.crowded") * max(warps - _FASTEST, 0)
+    return slower(latency, floor, chip)
+
+
+def slower(one: float, other: float, chip: Chip) -> float:
+    """The slower of two bounds on a rate, rounded off where they are close: each then meets the other's variations.
+
+    >>> from bankbench.sim import load_chip
+    >>> [round(slower(100, other, load_chip("h200")), 1) for other in (50, 95, 100)]
+    [100.0, 102.3, 104.4]
+    """
+    exponent = chip.number("async.rounding")
+    high = max(one, other)
+    return high * (1 + (min(one, other) / high) ** exponent) ** (1 / exponent) if high else 0.0
 
 
 def barrier_cycles(kind: str, chip: Chip, warps: int = 1, same_partition: bool = False) -> float | None:

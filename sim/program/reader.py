@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +25,8 @@ __all__ = ["parse_program", "read_programs", "read_rows"]
 _FIELDS = {"op", "dst", "src", "stall", "yield", "sets", "sets_read", "waits", "pred", "slot", "stamp"}
 _LANES = 32
 _MOST_WARPS = 64
+_MOST = 2**31 - 1
+_EVERY_LANE = 2**_LANES - 1
 
 
 def read_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -35,7 +38,7 @@ def read_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     yield f"{path.name}:{number}", _line(line, f"{path.name}:{number}")
-    except (OSError, UnicodeDecodeError, EOFError) as error:
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise ProgramError(f"{path}: cannot be read ({error})") from error
 
 
@@ -74,6 +77,8 @@ def _line(line: str, place: str) -> dict[str, Any]:
         row: Any = json.loads(line)
     except json.JSONDecodeError as error:
         raise ProgramError(f"{place}: not JSON ({error.msg}, column {error.colno})") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets thousands deep
+        raise ProgramError(f"{place}: not JSON that can be read ({error})") from error
     if not isinstance(row, dict):
         raise ProgramError(f"{place}: an object is needed, found {type(row).__name__}")
     return cast("dict[str, Any]", row)
@@ -93,7 +98,7 @@ def _group(row: Any, trips: int, where: str) -> Group:
     segments = tuple(Segment(part, code[part], own if part == "loop" else 1) for part in code)
     built = Group(warps, segments, patterns, str(group.get("name", "")))
     check_group(built, where)
-    inputs = frozenset(str(name) for name in group.get("inputs") or ())
+    inputs = frozenset(_names(group.get("inputs"), f"{where}: inputs"))
     return scheduled(built, where, inputs) if plain and not built.idle else built
 
 
@@ -120,7 +125,7 @@ def _pattern(row: Any, where: str) -> Pattern:
         _whole(value, 0, f"{where}: offset of lane {lane}")
         for lane, value in enumerate(cast("list[Any]", offsets))
     )
-    mask = _whole(fields.get("mask", 0xFFFFFFFF), 1, f"{where}: mask")
+    mask = _whole(fields.get("mask", _EVERY_LANE), 1, f"{where}: mask", _EVERY_LANE)
     return Pattern(op, lanes, str(fields.get("pattern", "")), mask)
 
 
@@ -145,10 +150,7 @@ def _instruction(row: Any, where: str) -> Instruction:
         stall=max(1, _whole(fields.get("stall", 1), 0, f"{where}: stall")),
         sets=_scoreboard(fields.get("sets"), f"{where}: sets"),
         sets_read=_scoreboard(fields.get("sets_read"), f"{where}: sets_read"),
-        waits=tuple(
-            cast("int", _scoreboard(item, f"{where}: waits"))
-            for item in cast("list[Any]", fields.get("waits") or [])
-        ),
+        waits=_waits(fields.get("waits"), f"{where}: waits"),
         pred=None if fields.get("pred") is None else str(fields["pred"]),
         slot=None if fields.get("slot") is None else str(fields["slot"]),
         stamp=bool(fields.get("stamp")),
@@ -163,6 +165,15 @@ def _names(value: Any, where: str) -> tuple[str, ...]:
     return tuple(str(item) for item in cast("list[Any]", value))
 
 
+def _waits(value: Any, where: str) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise ProgramError(f"{where}: {value!r}, a list of scoreboards is needed")
+    found = [_scoreboard(item, where) for item in cast("list[Any]", value)]
+    return tuple(number for number in found if number is not None)
+
+
 def _scoreboard(value: Any, where: str) -> int | None:
     if value is None:
         return None
@@ -172,7 +183,9 @@ def _scoreboard(value: Any, where: str) -> int | None:
     return number
 
 
-def _whole(value: Any, least: int, where: str) -> int:
+def _whole(value: Any, least: int, where: str, most: int = _MOST) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ProgramError(f"{where}: {value!r}, a whole number of at least {least} is needed")
+    if value > most:
+        raise ProgramError(f"{where}: a number of at most {most} is needed")
     return value

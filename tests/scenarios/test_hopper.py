@@ -19,8 +19,6 @@ from bankbench.scenarios.validation.sets import DATA
 from bankbench.sim import load_chip
 
 CHIP = load_chip("h200")
-# two threads with two copies in flight each: 6 % too fast
-NOT_EXPLAINED = {"B.ld1d.big.s8192.d2.issuers2"}
 ASYNC = DATA / "h200_async.jsonl.gz"
 
 
@@ -200,22 +198,13 @@ def test_a_chip_without_the_constants_is_unknown():
 
 
 def test_measured_rows_of_engines_alone(find_data, row_report):
-    """Everything but cp.async streams has to be within its tolerance; further files of the name are checked too."""
+    """Each has to be within its tolerance; further files of the name are checked too."""
     for file in [ASYNC, *find_data("h200_async*.jsonl.gz")]:
         for row in rows(CHIP, file):
-            if row.left_out or row.id in NOT_EXPLAINED:
+            if row.left_out:
                 row_report.skip()
-            elif row.kind != "cp.async stream":
+            else:
                 row_report.check(row.right, row.id, f"{row.predicted:.1f} for {row.measured:.1f}")
-
-
-def test_cp_async_streams():
-    errors = [
-        abs(row.error) for row in rows(CHIP, ASYNC) if row.kind == "cp.async stream" and not row.left_out
-    ]
-    assert len(errors) >= 35
-    assert median(errors) < 0.02
-    assert sum(error <= 0.05 for error in errors) >= 0.85 * len(errors)
 
 
 def test_every_row_of_the_file_is_listed():
@@ -231,6 +220,119 @@ def test_the_rows_kept_out_are_a_fifth_and_always_the_same():
     names = [f"row {number}" for number in range(500)]
     assert len(kept_out(names)) == 100
     assert kept_out(names) == kept_out(list(reversed(names)))
+
+
+def written(tmp_path, *rows_: object):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows_))
+    return path
+
+
+def stream(**changes: object) -> dict[str, object]:
+    what = {"kind": "wgmma stream", "n": 64, "operands": "SS", "warpgroups": 2, **changes}
+    return {"id": "x", "group": "A", "what": what, "cycles": 64.0}
+
+
+COPY = {"kind": "tma 1-D load stream", "bytes": 8192, "in_flight": 2, "copies_per_barrier": 1, "reps": 4}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"id": "x", "cycles": 1}, "x: no field 'what'"),
+        ({"id": "x", "what": []}, r"x: what: \[\], an object is needed"),
+        ({**stream(), "cycles": "many"}, "x: cycles: 'many', a number is needed"),
+        (stream(n=None), "x: n: null"),
+        (stream(n=12), "x: wgmma with N = 12: a multiple of 8 up to 256 is needed"),
+        (stream(operands="SR"), r"x: operands: 'SR' \(known: SS, RS\)"),
+        (stream(warpgroups=0), "x: warpgroups: 0, a whole number of at least 1"),
+        (stream(kind="wgmma latency"), "x: no field 'count'"),
+        (stream(**{**COPY, "reps": 0}), "x: reps: 0"),
+        (stream(**{**COPY, "issuers": "two"}), "x: issuers: 'two'"),
+        (stream(**{**COPY, "kind": "tma 2-D load stream", "box": [64]}), r"x: box: \[64\], the sizes of"),
+        (stream(kind="cp.async stream", op="cg8", warps=1, source="L2"), "x: op: 'cg8'"),
+        ({**stream(), "id": None}, "id: null"),
+        ({**stream(), "spread": {"min": "a", "max": 3}}, "x: min: 'a', a number"),
+    ],
+)
+def test_an_odd_row_is_one_line_with_the_place(tmp_path, row, message):
+    with pytest.raises(ScenarioError, match=f"^rows.jsonl:2: {message}") as caught:
+        list(rows(CHIP, written(tmp_path, stream(), row)))
+    assert "\n" not in str(caught.value)
+
+
+def sides(one: object = None, other: object = None, **more: object) -> dict[str, object]:
+    first = {"kind": "wgmma", "n": 64, "operands": "SS", "per_chunk": 32}
+    second = {"kind": "lsu", "op": "lds32", "warps": 4, "per_chunk": 256}
+    both = {"0": first if one is None else one, "1": second if other is None else other}
+    return {"id": "y", "group": "C", "what": {"sides": both}, "cycles": {"0": 34.7, "1": 16.0}, **more}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (sides(one=7), "y: 0: 7, an object is needed"),
+        (sides(one={"kind": "wgmma", "n": 64, "operands": "SS"}), "y: no field 'per_chunk'"),
+        (
+            sides(one={"kind": "wgmma", "n": 20, "operands": "SS", "per_chunk": 8}),
+            "y: n: 20, a multiple of 8",
+        ),
+        (sides(other={"kind": "lsu", "op": "lds32x", "warps": 99, "per_chunk": 16}), "y: warps: 99"),
+        (sides(other={"kind": "lsu", "op": "lds32xx", "warps": 4, "per_chunk": 16}), "y: op: 'lds32xx'"),
+        (sides(cycles=[1, 2]), r"y: cycles: \[1, 2\], an object"),
+        (sides(cycles={"0": "x"}), "y: 0: 'x', a number"),
+        ({"id": "y", "what": {"sides": {"9": {}}}, "cycles": {}}, "y: sides: '9'"),
+        ({"id": "y", "what": {"sides": []}, "cycles": {}}, r"y: sides: \[\], an object"),
+    ],
+)
+def test_an_odd_row_of_contention_is_one_line_with_the_place(tmp_path, row, message):
+    with pytest.raises(ScenarioError, match=f"^rows.jsonl:1: {message}"):
+        list(contention(CHIP, written(tmp_path, row)))
+
+
+def test_what_nothing_predicts_is_listed_and_left_out(tmp_path):
+    unknown = [stream(kind="cluster remote arrive"), stream(kind="syncwarp"), stream(**COPY, blocks=2)]
+    odd = sides(other={"kind": "lsu", "op": "lds64", "warps": 4, "per_chunk": 64})
+    other = sides(other={"kind": "texture", "per_chunk": 64})
+    probe = {"id": "none/lds32x1", "kind": "probe", "start": [], "latency": []}
+    file = written(tmp_path, *unknown, odd, other, probe)
+    assert [row.left_out for row in rows(CHIP, file)] == ["nothing predicts this"] * 2 + [
+        "several SMs at work"
+    ]
+    reasons = [row.left_out for row in contention(CHIP, file)]
+    assert (
+        reasons
+        == ["the measuring loop of lds64 is not known"] * 2 + ["a side of a kind that nothing predicts"] * 2
+    )
+
+
+def test_fields_that_follow_from_others_may_be_missing(tmp_path):
+    box = {**COPY, "kind": "tma 2-D load stream", "box": [64, 64], "issuers": None}
+    (row, tensor) = rows(CHIP, written(tmp_path, stream(), stream(**box)))
+    # cycles of one of two warpgroups, without `derived`
+    assert (row.measured, row.predicted) == (32.0, 32.0)
+    assert tensor.predicted == pytest.approx(232 + 93.5 / 4)
+
+
+def test_a_copy_that_is_polled_for_ends_when_the_loop_looks_again(tmp_path):
+    """Looks at 394, 493, 592, ...; a copy of 4 KiB is there after 365 + 4096 / 106 = 404 cycles."""
+    polled = [
+        stream(kind="tma 1-D load latency", bytes=size, wait="test_wait")
+        for size in (512, 4096, 16384, 32768)
+    ]
+    assert [row.predicted for row in rows(CHIP, written(tmp_path, *polled))] == [394, 493, 592, 691]
+
+
+def test_a_stream_of_more_warps_than_a_warpgroup_beside_wgmma(tmp_path):
+    """The sides may be named in any order: warps are counted, not assumed to be four a side."""
+    eight = {"kind": "lsu", "op": "lds32", "warps": 8, "per_chunk": 256}
+    first = sides(other=eight)
+    turned = sides(one=eight, other=sides()["what"]["sides"]["0"])
+    found = [list(contention(CHIP, written(tmp_path, row))) for row in (first, turned)]
+    (wgmma, loads), (turned_loads, turned_wgmma) = ([row.predicted for row in pair] for pair in found)
+    assert wgmma == pytest.approx(turned_wgmma, rel=0.02)
+    assert loads == pytest.approx(turned_loads, rel=0.02)
+    assert 34 < wgmma < 38
 
 
 def by_side(found) -> dict[str, list[float]]:
@@ -255,11 +357,11 @@ def test_contention_of_a_sample(tmp_path):
     ]
     file = tmp_path / "some.jsonl"
     file.write_text("".join(random.Random(1).sample(pairs, 40)))
-    sides = by_side(contention(CHIP, file))
-    assert median(sides["wgmma"]) <= 0.02
-    assert share(sides["wgmma"], 0.06) >= 0.8
-    assert median(sides["LSU"]) <= 0.06
-    assert share(sides["LSU"], 0.10) >= 0.6
+    errors = by_side(contention(CHIP, file))
+    assert median(errors["wgmma"]) <= 0.02
+    assert share(errors["wgmma"], 0.06) >= 0.8
+    assert median(errors["LSU"]) <= 0.06
+    assert share(errors["LSU"], 0.10) >= 0.6
 
 
 @pytest.mark.slow

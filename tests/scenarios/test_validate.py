@@ -119,3 +119,42 @@ def test_a_chip_without_measurements():
     name = next(name for name in chip_names() if not find_sets(chip=name))
     with pytest.raises(ScenarioError, match=f"no measurements of {name}; there are some of: .*h200"):
         compare(chip=name)
+
+
+ACCESS = {
+    "id": 7,
+    "op": "lds",
+    "width_bytes": 4,
+    "mask": 2**32 - 1,
+    "offsets": [4 * lane for lane in range(32)],
+    "wavefronts": 1,
+}
+PROGRAM = {"id": "z", "groups": [{"loop": [{"op": "MOV", "stall": 1}]}], "cycles": 9}
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "message"),
+    [
+        ("accesses", {"id": 7}, "7: no field 'op'"),
+        ("accesses", {**ACCESS, "mask": 2**32}, "7: mask: 4294967296, a bit for each of 32 lanes"),
+        ("accesses", {**ACCESS, "offsets": [0] * 31}, "7: offsets: a list of 32 byte offsets"),
+        ("accesses", {**ACCESS, "offsets": [10**30] * 32}, "7: offsets: a list of 32 byte offsets"),
+        ("accesses", {**ACCESS, "offsets": [2] * 32}, "7: lane 0: lds.32 at offset 2: a multiple of 4"),
+        ("accesses", {**ACCESS, "wavefronts": None}, "7: wavefronts: null"),
+        ("accesses", {**ACCESS, "latency_cycles": "long"}, "7: latency_cycles: 'long', a number"),
+        ("programs", {**PROGRAM, "cycles": None}, "z: no measured `cycles`"),
+        ("programs", {**PROGRAM, "cycles": "9"}, "z: cycles: '9', a number"),
+        ("programs", {**PROGRAM, "stamps": [[]], "starts": [1, 2]}, "z: starts: 2 cycles for 1 warps"),
+        ("programs", {**PROGRAM, "stamps": [[]]}, "z: starts: a list of cycles"),
+        ("programs", {**PROGRAM, "groups": [*PROGRAM["groups"], {}], "warp_cycles": 3}, "z: warp_cycles: a"),
+    ],
+)
+def test_an_odd_row_is_one_line_with_the_place(tmp_path, kind, row, message):
+    """The second of three lines, so that a row is named and not the group in which it was counted."""
+    good = ACCESS if kind == "accesses" else PROGRAM
+    path = tmp_path / "odd.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in (good, row, good)))
+    done = CliRunner().invoke(APP, ["validate", f"--{kind}", str(path)])
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"bankbench: odd.jsonl:2: {message}")
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -25,6 +25,8 @@ def row(**group):
         ({"op": "STS", "slot": 0}, "slot 0 is a lds.32 pattern, STS does not perform it"),
         ({"op": "LDS.128", "slot": 0}, "LDS.128 has another width"),
         ({"op": "MOV", "waits": [6]}, "scoreboard 6, a warp has 0 to 5"),
+        ({"op": "MOV", "waits": True}, "waits: True, a list of scoreboards is needed"),
+        ({"op": "MOV", "stall": 10**30}, "stall: a number of at most 2147483647 is needed"),
         ({"op": "MOV", "stall": -1}, "stall: -1, a whole number of at least 0"),
         ({"op": "MOV", "stal": 1}, "unknown field 'stal'"),
         ({"op": "BRA", "pred": "P3"}, "predicate P3 is never written"),
@@ -47,6 +49,15 @@ def test_bad_instructions_are_errors_with_the_place(bad, message):
         ({"groups": [{"patterns": {"0": {"op": "lds.33", "offsets": []}}}]}, "unknown access 'lds.33'"),
         ({"groups": [{"patterns": {"0": {"op": "lds.32", "offsets": [0]}}}]}, "a list of 32 byte offsets"),
         ({"groups": [{"patterns": {"0": {"op": "lds.32", "offsets": [-4] * 32}}}]}, "offset of lane 0: -4"),
+        (
+            {"groups": [{"patterns": {"0": {"op": "lds.32", "offsets": [2**40] * 32}}}]},
+            "lane 0: a number of at",
+        ),
+        (
+            {"groups": [{"patterns": {"0": {**LINEAR, "mask": 2**32}}}]},
+            "mask: a number of at most 4294967295",
+        ),
+        ({"groups": [{"inputs": "R1"}]}, "inputs: a list of register names"),
     ],
 )
 def test_bad_programs_are_errors(change, message):
@@ -66,6 +77,13 @@ def test_errors_in_a_file_name_file_and_line(tmp_path):
     path.write_bytes(gzip.compress(b"{\n"))
     with pytest.raises(ProgramError, match=r"programs.jsonl.gz:1: not JSON"):
         list(read_programs(path))
+    path.write_bytes(gzip.compress(json.dumps(good).encode() * 99)[:-30] + bytes(22))
+    with pytest.raises(ProgramError, match="cannot be read"):
+        list(read_programs(path))
+    for text in ("[" * 100_000, "1" * 5_000):
+        path.write_bytes(gzip.compress(text.encode()))
+        with pytest.raises(ProgramError, match=r"programs.jsonl.gz:1: not JSON that can be read"):
+            list(read_programs(path))
     with pytest.raises(ProgramError, match="cannot be read"):
         list(read_programs(tmp_path / "none.jsonl"))
 
