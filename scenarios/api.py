@@ -72,7 +72,7 @@ def _source(scenario: Source) -> LoadedScenario:
         from .errors import ScenarioError
 
         try:
-            text = json.dumps(scenario, indent=1)
+            text = json.dumps(scenario, indent=1, ensure_ascii=False)
         except (TypeError, ValueError) as error:
             raise ScenarioError(f"a scenario is made of plain values: {error}") from None
         return loads(text, "<mapping>")
@@ -82,4 +82,9 @@ def _source(scenario: Source) -> LoadedScenario:
 def _texts(overrides: Mapping[str, Any] | None) -> list[str]:
     import json
 
-    return [f"{path}={json.dumps(value)}" for path, value in (overrides or {}).items()]
+    from .errors import ScenarioError
+
+    try:
+        return [f"{path}={json.dumps(value)}" for path, value in (overrides or {}).items()]
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"overrides are plain values: {error}") from None

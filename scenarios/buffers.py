@@ -92,8 +92,9 @@ def _place(name: str, buffer: BufferSpec, end: int) -> PlacedBuffer:
     except ValueError as error:
         raise ScenarioError(str(error), key=f"buffers.{name}.dtype") from None
     layout, shape = layout_of(name, buffer)
+    _check_elements(name, shape)  # before a swizzle looks at every one of them
     layout = swizzled(name, layout, buffer)
-    last, smallest = _extremes(name, layout, shape)
+    last, smallest = _extremes(layout, shape)
     if smallest < 0:
         raise ScenarioError(
             f"the layout reaches element {smallest}, before the buffer's start; offsets must not be negative",
@@ -158,13 +159,20 @@ def swizzled(name: str, layout: Layout, spec: BufferSpec) -> Layout:
         raise ScenarioError(error.message, key=f"buffers.{name}.swizzle") from None
 
 
-def _extremes(name: str, layout: Layout, shape: tuple[int, ...]) -> tuple[int, int]:
+def _check_elements(name: str, shape: tuple[int, ...]) -> None:
     elements = math.prod(shape)
+    if elements < 1:
+        raise ScenarioError(
+            f"shape {list(shape)} has no elements, so no lane can touch one", key=f"buffers.{name}.layout"
+        )
     if elements > _MAX_ELEMENTS:
         raise ScenarioError(
             f"shape {list(shape)} has {elements} elements, more than any shared memory",
             key=f"buffers.{name}.shape",
         )
+
+
+def _extremes(layout: Layout, shape: tuple[int, ...]) -> tuple[int, int]:
     coords = np.ogrid[tuple(slice(0, extent) for extent in shape)]
     offsets = layout.evaluate(*coords, shape=shape).get("m", np.zeros(1, dtype=np.int64))
     return int(offsets.max()), int(offsets.min())

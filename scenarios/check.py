@@ -103,8 +103,8 @@ def _check(file: str | Path, chip: str | None, named: bool) -> Checked | None:
                 return None
             return Checked(name, str(file), SKIPPED, "expects nothing", (), time.perf_counter() - start)
         result = run_scenario(loaded, chip=chip)
-    except ValueError as error:
-        if not type(error).__module__.startswith("bankbench."):
+    except (ValueError, OSError) as error:
+        if isinstance(error, ValueError) and not type(error).__module__.startswith("bankbench."):
             raise
         findings = (_finding(WRONG, str(error), str(file)),)
         return Checked(name, str(file), WRONG, "", findings, time.perf_counter() - start)

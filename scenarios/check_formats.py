@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -117,7 +118,7 @@ def _uri(file: str) -> str:
             path = path.relative_to(Path.cwd())
         except ValueError:
             return path.as_uri()
-    return quote(path.as_posix())
+    return quote(os.fsencode(path.as_posix()))  # bytes: a name need not be text
 
 
 def _data(text: str) -> str:

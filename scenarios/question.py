@@ -15,8 +15,11 @@ from .lower import lower
 from .lowered import LoweredAccess
 from .specs import AccessSpec, BufferSpec
 
+WIDTHS = (1, 2, 4, 8, 16)
+
 _NUMBERS = re.compile(
-    r"^[\s,;\[\]()]*(0[xX][0-9a-fA-F]+|\d+)([\s,;\[\]()]+(0[xX][0-9a-fA-F]+|\d+))*[\s,;\[\]()]*$"
+    r"^[\s,;\[\]()]*(-?0[xX][0-9a-fA-F]+|-?[0-9]+)"
+    r"([\s,;\[\]()]+(-?0[xX][0-9a-fA-F]+|-?[0-9]+))*[\s,;\[\]()]*$"
 )
 
 
@@ -46,12 +49,13 @@ class Question:
         return lower(access, buffers, Path()), note
 
     def _access(self, chip: Chip) -> tuple[Mapping[str, PlacedBuffer], AccessSpec, str]:
+        if self.width is not None and self.width not in WIDTHS:
+            raise ScenarioError(f"{self.width} bytes a lane; 1, 2, 4, 8 or 16", key="--width")
         offsets = _offsets(self.target)
         if offsets is not None or (not self.target and self.bytes is not None):
-            if self.lanes is not None or self.by is not None:
-                raise ScenarioError(
-                    "lanes count elements of a layout; offsets are bytes already", key="--lanes"
-                )
+            self._refuse("offsets are bytes already", "lanes", "by", "shape", "swizzle")
+            if offsets is not None and self.bytes is not None:
+                raise ScenarioError("offsets are given already; name one of the two", key="--bytes")
             access = AccessSpec(
                 op=self.op,
                 width=self.width or _width_of(self),
@@ -65,45 +69,68 @@ class Question:
         specs = {"tile": BufferSpec(self.dtype, self.shape, self.target, self.swizzle)}
         buffers = place_buffers(specs, chip)
         if self.bytes is not None:
-            access = AccessSpec(
-                op=self.op, buffer="tile", width=self.width, bytes=self.bytes, mask=_mask(self)
-            )
+            self._refuse("--bytes says already which bytes of the layout each lane touches", "lanes", "by")
+            self._refuse("--bytes are addresses already", "swizzle")
+            width = self.width or (_width_of(self) if self.vector > 1 else None)
+            access = AccessSpec(op=self.op, buffer="tile", width=width, bytes=self.bytes, mask=_mask(self))
             return buffers, access, ""
-        lanes, mask, note = self._lanes(buffers["tile"])
-        vector = self.vector
-        if self.width is not None and vector == 1 and self.width > buffers["tile"].itemsize:
-            vector = self.width * 8 // buffers["tile"].bits
+        vector = self._elements(buffers["tile"])
+        lanes, mask, note = self._lanes(buffers["tile"], vector)
+        own = _mask(self)
         access = AccessSpec(
-            op=self.op, buffer="tile", width=self.width, lanes=lanes, vector=vector, mask=_mask(self) or mask
+            op=self.op,
+            buffer="tile",
+            width=self.width,
+            lanes=lanes,
+            vector=vector,
+            mask=mask if own is None else own,
         )
         return buffers, access, note
 
-    def _lanes(self, tile: PlacedBuffer) -> tuple[str, str | None, str]:
+    def _refuse(self, why: str, *options: str) -> None:
+        """An option that would change nothing is a misunderstanding, not a detail."""
+        for name in options:
+            if getattr(self, name) not in (None, "none"):
+                raise ScenarioError(f"{why}, which this option does not change", key=f"--{name}")
+
+    def _elements(self, tile: PlacedBuffer) -> int:
+        """Elements that a lane touches: those of --vector, or as many as the width that was asked for holds."""
+        instruction = instruction_of(AccessSpec(op=self.op, lanes=""))
+        width = self.width or (None if instruction.is_matrix else instruction.width)
+        if self.vector > 1 or width is None or width * 8 <= tile.bits or width * 8 % tile.bits:
+            return self.vector
+        return width * 8 // tile.bits
+
+    def _lanes(self, tile: PlacedBuffer, vector: int) -> tuple[str, str | None, str]:
         """(lane expressions, mask, note): what the user wrote, or the usual pattern of the instruction."""
         if self.lanes is not None:
+            self._refuse("--lanes says already which element each lane touches", "by")
             return self.lanes, None, ""
         rank, shape = len(tile.shape), tile.shape
+        step = "lane" if vector == 1 else f"{vector} * lane"
         if self.by in ("row", "column"):
             if rank != 2:
                 raise ScenarioError(
                     f"--by needs rows and columns, the layout has shape {list(shape)}; use --lanes"
                 )
-            step = "lane" if self.vector == 1 else f"{self.vector} * lane"
-            limit = shape[0] if self.by == "column" else shape[1] // self.vector
+            if vector > shape[1]:
+                raise ScenarioError(f"a lane takes {vector} elements of a row, which has {shape[1]}")
+            limit = shape[0] if self.by == "column" else shape[1] // vector
             lanes = "[lane, 0]" if self.by == "column" else f"[0, {step}]"
             return lanes, f"lane < {limit}" if limit < 32 else None, ""
         if self.by is not None:
             raise ScenarioError(f"'{self.by}'; row or column", key="--by")
-        access = AccessSpec(op=self.op, lanes="")
-        instruction = instruction_of(access)
+        instruction = instruction_of(AccessSpec(op=self.op, lanes=""))
         if rank == 1:
-            return f"[{self.vector} * lane]" if self.vector > 1 else "[lane]", None, ""
+            return f"[{step}]", None, ""
         if instruction.is_matrix and rank == 2:
             rows = 16 if instruction.matrices > 1 and shape[0] >= 16 else 8
             lanes = f"[lane % {rows}, {128 // tile.bits} * (lane // {rows})]"
             return lanes, None, f"lanes {lanes}, the usual rows of {self.op}; --lanes names others"
+        short = "--by column, --by row, or " if rank == 2 else ""
+        items = ", ".join(["lane % 8", *["0"] * (rank - 1)][:rank])
         raise ScenarioError(
-            "which element does each lane touch? --by column, --by row, or --lanes '[lane % 8, 0]'",
+            f"which element does each lane touch? {short}--lanes '[{items}]'",
             key="--lanes",
         )
 
@@ -112,14 +139,28 @@ def _offsets(text: str) -> list[int] | None:
     """The numbers of a text that has nothing but numbers, commas and brackets; None for a layout."""
     if not _NUMBERS.match(text) or ":" in text:
         return None
-    return [int(word, 0) for word in re.findall(r"0[xX][0-9a-fA-F]+|\d+", text)]
+    words = re.findall(r"-?0[xX][0-9a-fA-F]+|-?[0-9]+", text)
+    try:
+        return [int(word, 0 if "x" in word.lower() else 10) for word in words]
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise ScenarioError(
+            "a number without end; an offset is a whole number of bytes", key="offsets"
+        ) from None
 
 
 def _width_of(question: Question) -> int | None:
     from ..layouts import dtype_bytes
 
     spelled = instruction_of(AccessSpec(op=question.op, offsets=[0])).width
-    return spelled if spelled is not None else dtype_bytes(question.dtype) * question.vector
+    if spelled is not None:
+        return spelled
+    width = dtype_bytes(question.dtype) * question.vector
+    if width not in WIDTHS:
+        raise ScenarioError(
+            f"{question.vector} elements of {question.dtype} are {width} bytes a lane; an access has 1, 2, 4, 8 or 16",
+            key="--vector",
+        )
+    return width
 
 
 def _mask(question: Question) -> str | int | None:

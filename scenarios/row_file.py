@@ -14,6 +14,7 @@ import numpy as np
 
 from ..sim.chip import Chip
 from ..sim.memory import OPERATIONS, AccessError, Trace, count_trace, parse_op
+from ..sim.memory.rules import rule_for
 from .errors import Place, ScenarioError
 
 _BLOCK = 4096
@@ -32,8 +33,9 @@ def count_rows(file: Path, chip: Chip) -> Iterator[tuple[str, str]]:
 
     A row has `offsets` (up to 32 bytes offsets) and may have `id`, `op` (default lds), `width_bytes`
     (default 4), `variant` and `mask` (default: all given lanes). The answer repeats `id` and has the counts
-    and `status`; a row that cannot be read has `error` and `line` instead, status "error". Reads in blocks:
-    memory does not grow with the file. Raises `ScenarioError` when the file cannot be read at all.
+    and `status`, with `reason` where it is unknown and `assumptions` where it is assumed; a row that cannot
+    be read has `error` and `line` instead, status "error". Reads in blocks: memory does not grow with the
+    file. Raises `ScenarioError` when the file cannot be read at all.
     """
     block: list[tuple[int, Any]] = []
     for number, line in _lines(file):
@@ -95,8 +97,11 @@ def _answer(block: list[tuple[int, Any]], chip: Chip) -> Iterator[tuple[str, str
             known = status != "unknown"
             numbers = {name: values[at] if known else None for name, values in columns.items()}
             answers[index] = {"id": _id(block[index][1]), **numbers, "status": status}
+            rule = rule_for(chip, int(trace.kind[at]))
             if not known:
-                answers[index]["reason"] = "; ".join(counts.reasons)
+                answers[index]["reason"] = "; ".join(rule.reasons)
+            elif rule.assumptions:
+                answers[index]["assumptions"] = list(rule.assumptions)
     for answer in answers:
         yield json.dumps(answer), str(answer["status"])
 

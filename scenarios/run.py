@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -54,10 +55,10 @@ def choose_chip(loaded: LoadedScenario, chip: str | None, overrides: Sequence[st
         raise error if chip else ScenarioError(str(error), place=loaded.place("chip"), key="chip") from None
     values: dict[str, Any] = dict(scenario.overrides)
     try:
-        machine = machine.override(values)
+        machine = _override(machine, values)
     except ChipError as error:
         raise ScenarioError(str(error), place=loaded.place("overrides"), key="overrides") from None
-    return machine.override(_parse_overrides(overrides))
+    return _override(machine, _parse_overrides(overrides))
 
 
 def _parse_overrides(overrides: Sequence[str]) -> dict[str, Any]:
@@ -68,11 +69,21 @@ def _parse_overrides(overrides: Sequence[str]) -> dict[str, Any]:
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
             raise ScenarioError(f"--set {text!r}: write PATH=VALUE, such as shared_memory.banks=64")
+        if not value.strip():
+            raise ScenarioError(f"--set {text!r}: no value; write PATH=VALUE, such as shared_memory.banks=64")
         try:
             values[path.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ScenarioError(f"--set {text!r}: the value is not a number, a word or a list") from None
+        except (yaml.YAMLError, ValueError, RecursionError):  # dates that are none, numbers without end
+            shown = text if len(text) <= 60 else text[:57] + "..."
+            raise ScenarioError(f"--set {shown!r}: the value is not a number, a word or a list") from None
     return values
+
+
+def _override(chip: Chip, values: dict[str, Any]) -> Chip:
+    for path, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ChipError(f"chip {chip.name}: {path}: {value} is no number to count with")
+    return chip.override(values)
 
 
 def _join(loaded: LoadedScenario, chip: Chip, parts: list[Part], command: Sequence[str]) -> RunResult:

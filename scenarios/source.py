@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ Loc = tuple[str | int, ...]
 
 _MAX_BYTES = 8 << 20
 _MAX_NODES = 100_000
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.I)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -55,7 +57,17 @@ def read_source(path: str | Path) -> Source:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise ScenarioError("not UTF-8 text", place=Place(str(path), line)) from None
-    return parse_source(text, str(path))
+    return parse_source(_joined(text) if path.suffix == ".json" else text, str(path))
+
+
+def _joined(text: str) -> str:
+    """JSON writes a sign beyond 16 bits as two escapes, a surrogate pair; YAML knows the one long escape."""
+
+    def long_escape(found: re.Match[str]) -> str:
+        high, low = (int(digits, 16) for digits in found.group(2, 3))
+        return f"{found[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08x}"
+
+    return _PAIR.sub(long_escape, text)
 
 
 def parse_source(text: str, file: str = "<text>") -> Source:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import _complete as complete
+
+if TYPE_CHECKING:
+    from ..question import Question
 
 Target = Annotated[
     str | None,
@@ -62,6 +65,18 @@ Overrides = Annotated[
     ),
 ]
 Plain = Annotated[bool, typer.Option("--plain", help="No colours, 100 columns: for pipes and files.")]
+
+
+def refuse_more(question: Question, why: str) -> None:
+    """Raises `ScenarioError` for an option of `question` that was given but would change nothing."""
+    from dataclasses import fields
+
+    from ..errors import ScenarioError
+
+    for item in fields(question):
+        if getattr(question, item.name) != item.default:
+            name = "the argument" if item.name == "target" else f"--{item.name}"
+            raise ScenarioError(f"{why}, which {name} does not change")
 
 
 def parse_shape(text: str | None) -> tuple[int, ...] | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import _options as o
 from ._errors import UNKNOWN
 
 if TYPE_CHECKING:
@@ -42,13 +44,13 @@ def convert(
     from ...layouts import convert as convert_layout
     from ...layouts.dtype import dtype_bits
 
-    try:
-        sizes = (
-            None if shape is None else tuple(int(n) for n in shape.replace("x", ",").strip("()[]").split(","))
-        )
-    except ValueError:
-        raise LayoutError(f"--shape takes integers such as 16,8, not {shape!r}") from None
+    sizes = o.parse_shape(shape)
     layout = parse(text, notation)
+    elements = math.prod(layout.logical_shape)
+    if sizes is not None and math.prod(sizes) != elements:
+        raise LayoutError(
+            f"--shape {shape}: {math.prod(sizes):,} elements, but the layout places {elements:,}"
+        )
     if swizzle != "none":
         if dtype is None:
             raise LayoutError("--swizzle needs --dtype: the width of a swizzle row depends on the element")

@@ -43,17 +43,19 @@ def count(
     bankbench count 0,128,256,384 --op lds.32
     bankbench count --bytes "lane * 16" --op ld.shared.v4.b32
     """
-    if file is not None:
-        _count_file(file, chip)
-        return
-    from ...sim.chip import load_chip
     from ..question import Question
-    from ..sentences import answer_line
 
-    machine = load_chip(chip)
     question = Question(
         target or "", dtype, o.parse_shape(shape), swizzle, op, width, vector, lanes, by, bytes, mask
     )
+    if file is not None:
+        o.refuse_more(question, "--file: its rows say what is accessed")
+        _count_file(file, chip)
+        return
+    from ...sim.chip import load_chip
+    from ..sentences import answer_line
+
+    machine = load_chip(chip)
     from ..ask import ask
 
     answer = ask(question, machine)

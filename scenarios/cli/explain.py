@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -9,6 +10,8 @@ import typer
 from . import _complete as complete
 from . import _options as o
 from ._errors import UNKNOWN
+
+_FILES = (".yaml", ".yml", ".json")
 
 
 def explain(
@@ -51,20 +54,27 @@ def explain(
     bankbench explain transpose-pitch-32 --access "load columns"
     """
     item, machine = None, None
-    if target is not None and not any(sign in target for sign in ":,(< "):
+    from ..question import Question
+
+    question = Question(
+        target or "", dtype, o.parse_shape(shape), swizzle, op, width, vector, lanes, by, bytes, mask
+    )
+    # A catalogue name has none of these signs; looking further would load the validator for every layout.
+    if target is not None and (target.endswith(_FILES) or not any(sign in target for sign in ":,(< ")):
         from ..explanation import explain_scenario, is_scenario
 
         if is_scenario(target):
+            o.refuse_more(replace(question, target=""), f"{target} says what is accessed")
             item, machine = explain_scenario(target, access, instruction, chip)
     if item is None or machine is None:
         from ...sim.chip import load_chip
         from ..counted import count_access
-        from ..question import Question
 
+        if access is not None:
+            from ..errors import ScenarioError
+
+            raise ScenarioError("is for scenarios, which have several", key="--access")
         machine = load_chip(chip or "h200")
-        question = Question(
-            target or "", dtype, o.parse_shape(shape), swizzle, op, width, vector, lanes, by, bytes, mask
-        )
         item = count_access(question.lower(machine)[0], machine, instruction)
     from ..explanation import explanation_json, explanation_lines
 

@@ -86,7 +86,9 @@ def fix(
         scenario, buffers=buffer or [], limits=limits, chip=chip, overrides=overrides or [], command=command
     )
     if write is not None:
-        write.write_text(result.extra["scenario"], encoding="utf-8")
+        from ...reports.folder import write_page
+
+        write_page(result.extra["scenario"], write)
         print(f"fixed scenario: {write}", file=sys.stderr)
     if out is not None:
         from ...reports.folder import write_folder

@@ -1,0 +1,181 @@
+"""What new users type by mistake, in one process: one line that says what is wrong, never a wrong answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from bankbench.scenarios import ScenarioError, run
+from bankbench.scenarios.cli.app import COMMANDS, build
+from typer.testing import CliRunner, Result
+
+APP = build(*COMMANDS)
+TILE = """\
+name: tile
+buffers:
+  tile: {dtype: f16, shape: [8, 64]}
+accesses:
+  - {buffer: tile, lanes: "[lane, 0]", mask: lane < 8}
+expect: {max_wavefronts: 8}
+"""
+
+
+def typed(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(APP, arguments, input=stdin)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tile.yaml").write_text(TILE)
+
+
+F16 = ("S[(8,64):(64,1)]", "--dtype", "f16")
+REFUSED = [
+    # an option that would change nothing
+    (("count", "0,4", "--swizzle", "128B"), "offsets are bytes already"),
+    (("count", "0,4", "--shape", "2"), "offsets are bytes already"),
+    (("count", "0,4", "--bytes", "lane * 4"), "offsets are given already"),
+    (("count", *F16, "--by", "row", "--lanes", "[0, lane]"), "--lanes says already"),
+    (("count", *F16, "--by", "row", "--bytes", "lane"), "--bytes says already"),
+    (("count", *F16, "--bytes", "lane * 2", "--swizzle", "128B"), "--bytes are addresses already"),
+    (("count", "--file", "rows.jsonl", "--op", "lds.64"), "which --op does not change"),
+    (("count", "0,4", "--file", "rows.jsonl"), "which the argument does not change"),
+    (("explain", "tile.yaml", "--op", "lds.64"), "which --op does not change"),
+    (("explain", *F16, "--by", "row", "--access", "x"), "--access: is for scenarios"),
+    # widths that no instruction has
+    (("count", "0,4", "--width", "0"), "0 bytes a lane; 1, 2, 4, 8 or 16"),
+    (("count", "0,3", "--width", "3"), "3 bytes a lane; 1, 2, 4, 8 or 16"),
+    (("count", "0,4", "--vector", "3"), "3 elements of f32 are 12 bytes a lane"),
+    (("count", *F16, "--by", "row", "--vector", "128"), "a lane takes 128 elements of a row, which has 64"),
+    # layouts and offsets at the edges
+    (("count", "(8,0):(1,1)", "--by", "row"), "shape [8, 0] has no elements"),
+    (("count", "(1000000,1000000):(1,1000000)", "--by", "row", "--swizzle", "128B"), "more than any shared"),
+    (("count", "--", "-4,0"), "offset -4; whole bytes from 0 on"),
+    (("count", "9" * 5000), "a number without end"),
+    (("count", "S[(4,8,16):(128,16,1)]"), "--lanes '[lane % 8, 0, 0]'"),
+    (("count", *F16, "--by", "column", "--mask", "0"), "no lane is active"),
+    (("count", *F16, "--lanes", "[lane % 8, 0]", "--mask", "0"), "no lane is active"),
+    (("convert", "(8,64):(64,1)", "--shape=-1"), "--shape '-1': whole numbers from 1 on"),
+    (("convert", "(8,64):(64,1)", "--shape", "7,9"), "63 elements, but the layout places 512"),
+    # constants and chips
+    (("run", "tile.yaml", "--set", "shared_memory.banks="), "no value"),
+    (("run", "tile.yaml", "--set", "shared_memory.banks=2020-13-45"), "not a number, a word or a list"),
+    (("run", "tile.yaml", "--set", "shared_memory.banks=" + "9" * 5000), "not a number, a word or a list"),
+    (("run", "tile.yaml", "--set", "shared_memory.banks=!!int x"), "not a number, a word or a list"),
+    (("run", "tile.yaml", "--set", "shared_memory.banks=.nan"), "nan is no number to count with"),
+    (("run", "tile.yaml", "--set", "shared_memory.banks=-.inf"), "-inf is no number to count with"),
+    (("count", "0,4", "--chip", "x" * 3000), "File name too long"),
+    # places that cannot be written
+    (("fix", "tile.yaml", "--write", "tile.yaml/fixed.yaml"), "cannot be written"),
+    (("fix", "tile.yaml", "--write", "x" * 3000), "File name too long"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[" ".join(a)[:60] for a, _ in REFUSED])
+def test_a_mistake_is_one_line_and_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
+    found = typed(*arguments)
+    assert found.exit_code == 2, found
+    assert found.stdout == ""
+    assert len(found.stderr.splitlines()) == 1
+    assert found.stderr.startswith("bankbench: ")
+    assert message in found.stderr
+
+
+def test_overrides_of_a_file_are_numbers_too() -> None:
+    Path("tile.yaml").write_text(TILE + "overrides: {shared_memory.banks: .inf}\n")
+    found = typed("run", "tile.yaml")
+    assert found.exit_code == 2
+    assert found.stderr.startswith("bankbench: tile.yaml:7: overrides: chip h200: shared_memory.banks: inf")
+
+
+@pytest.mark.parametrize("wide", [("--width", "16"), ("--op", "lds.128"), ("--vector", "8")])
+def test_a_width_is_the_same_however_it_is_said(wide: tuple[str, ...]) -> None:
+    rows = json.loads(typed("count", *F16, "--by", "row", *wide, "--json").stdout)
+    assert (rows["op"], rows["width_bytes"], rows["wavefronts"], rows["excess_wavefronts"]) == (
+        "lds",
+        16,
+        1,
+        0,
+    )
+    columns = json.loads(typed("count", *F16, "--by", "column", *wide, "--json").stdout)
+    assert (columns["width_bytes"], columns["wavefronts"], columns["excess_wavefronts"]) == (16, 8, 7)
+    assert columns["hint"] == "with --swizzle 128B: 1"
+
+
+def test_a_mask_of_the_user_is_the_mask() -> None:
+    found = json.loads(typed("count", *F16, "--by", "column", "--mask", "0x3", "--json").stdout)
+    assert found["wavefronts"] == 2
+
+
+def test_a_row_of_a_file_has_its_own_reasons_and_assumptions() -> None:
+    rows = [
+        {"id": 1, "op": "atoms", "variant": "atom.minmax.b64", "offsets": [0]},
+        {"id": 2, "op": "atoms", "variant": "atom.add.f32", "offsets": [0]},
+        {"id": 3, "op": "lds", "width_bytes": 16, "offsets": [0]},
+        {"id": 4, "op": "lds", "width_bytes": 4, "offsets": [0]},
+    ]
+    stdin = "".join(json.dumps(row) + "\n" for row in rows)
+    found = [
+        json.loads(line)
+        for line in typed("count", "--file", "-", "--chip", "b200", stdin=stdin).stdout.splitlines()
+    ]
+    alone = [
+        json.loads(typed("count", "--file", "-", "--chip", "b200", stdin=json.dumps(row)).stdout)
+        for row in rows
+    ]
+    assert found == alone
+    for answer in found:
+        assert ("reason" in answer) == (answer["status"] == "unknown")
+        assert ("assumptions" in answer) == (answer["status"] == "assumed")
+    assert {answer["status"] for answer in found} >= {"unknown", "assumed"}
+
+
+def test_names_with_blanks_and_signs_are_scenarios() -> None:
+    Path("my tile, new (2).yaml").write_text(TILE)
+    found = typed("explain", "my tile, new (2).yaml")
+    assert found.exit_code == 0
+    assert "8 wavefronts" in found.stdout
+
+
+def test_signs_beyond_16_bits_in_json_and_in_python() -> None:
+    title = "\U0001f600 tile \\ \U0001f680"
+    access = {"buffer": "tile", "lanes": "[lane % 8, 0]"}
+    scenario = {
+        "name": "x",
+        "title": title,
+        "buffers": {"tile": {"dtype": "f16", "shape": [8, 64]}},
+        "accesses": [access],
+    }
+    Path("x.json").write_text(json.dumps(scenario))
+    assert "\\ud83d" in Path("x.json").read_text()
+    assert run("x.json").title == title
+    assert run(scenario).title == title
+    with pytest.raises(ScenarioError, match="not YAML"):
+        run(scenario | {"title": "\ud800"})
+    with pytest.raises(ScenarioError, match="plain values"):
+        run(scenario, overrides={"shared_memory.banks": object()})
+
+
+def test_file_names_that_are_no_text_are_printed_with_escapes() -> None:
+    folder = os.fsdecode(b"d\xff")
+    try:
+        Path(folder).mkdir()
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    Path(folder, "x.yaml").write_text(TILE)
+    found = typed("check", folder, "--sarif", "log.sarif", "--junit", "log.xml")
+    assert found.exit_code == 0
+    assert "d\\udcff/x.yaml: 8 wavefronts" in found.stdout
+    assert Path("log.xml").exists()
+    assert Path("log.sarif").exists()
+    assert typed("run", f"{folder}/x.yaml").exit_code == 0
+
+
+def test_a_terminal_that_knows_ascii_alone_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("tile.yaml").write_text(TILE.replace("{buffer", "{name: Größe, buffer"), encoding="utf-8")
+    found = CliRunner(charset="ascii").invoke(APP, ["run", "tile.yaml"])
+    assert found.exit_code == 0
+    assert "Gr\\xf6\\xdfe" in found.stdout
