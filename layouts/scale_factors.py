@@ -74,8 +74,10 @@ def sf_smem_layout(
         (quads, 512),
         (sf_per_mma, steps),
         (steps, 1),
-        (sf_reuse, 0),
     ]
-    if pipe_depth is not None:
-        items.insert(0, (pipe_depth, 512 * quads * blocks))
-    return TileLayout.from_iters([Iter(n, step, "m") for n, step in items if n != 1])
+    if sf_reuse > 1:
+        items.append((sf_reuse, 0))
+    shard = [Iter(n, step, "m") for n, step in items if n != 1]
+    if pipe_depth is not None:  # kept even when it is 1, as in the reference: the buffer has that dimension
+        shard.insert(0, Iter(pipe_depth, 512 * quads * blocks, "m"))
+    return TileLayout.from_iters(shard)

@@ -1,6 +1,7 @@
 """Shared-memory layouts that tensor-core descriptors understand: swizzle atoms and tiles of them.
 
-An atom is 8 rows of 32, 64 or 128 bytes under the swizzle of that width. Source: the TIRx CUDA backend's
+An atom is 8 rows of 32, 64 or 128 bytes under the swizzle of that width. A vector type (`float16x2`) counts by its
+lanes, as in the reference. Source: the TIRx CUDA backend's
 `mma_*` constructors and the PTX ISA's descriptor layouts.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .dtype import dtype_bits
+from .dtype import dtype_bits, lane_type
 from .protocol import LayoutError
 from .swizzle import mode_number, swizzle_bits
 from .tirx import ComposeLayout, Iter, TileLayout
@@ -26,7 +27,7 @@ def mma_atom_shape(dtype: str, mode: str | int) -> tuple[int, int]:
     number = mode_number(mode)
     if number == 0:
         raise LayoutError("without a swizzle there is no atom; modes with one are 32B, 64B, 128B")
-    return 8, (16 << number) * 8 // dtype_bits(dtype)
+    return 8, (16 << number) * 8 // dtype_bits(lane_type(dtype))
 
 
 def mma_atom_layout(dtype: str, mode: str | int) -> ComposeLayout:
@@ -35,7 +36,7 @@ def mma_atom_layout(dtype: str, mode: str | int) -> ComposeLayout:
     >>> print(mma_atom_layout("f16", "64B"))
     ComposeLayout(3, 2, 3, S[256:1])
     """
-    keep, length, distance = swizzle_bits(mode, dtype)
+    keep, length, distance = swizzle_bits(mode, lane_type(dtype))
     size = 1 << (keep + length + 3)  # 8 rows of 16, 32, 64 or 128 bytes
     return ComposeLayout(keep, length, distance, TileLayout.from_iters([Iter(size, 1, "m")]))
 
@@ -59,7 +60,7 @@ def mma_shared_layout(dtype: str, mode: str | int, shape: Sequence[int]) -> AnyT
         raise LayoutError(f"a shared-memory tile needs rows and columns, not shape {sizes}")
     rows, cols = sizes[-2:]
     if mode_number(mode) == 0:
-        return _plain(sizes, 128 // dtype_bits(dtype))
+        return _plain(sizes, 128 // dtype_bits(lane_type(dtype)))
     atom_rows, atom_cols = mma_atom_shape(dtype, mode)
     if rows < atom_rows or cols < atom_cols:
         raise LayoutError(

@@ -26,7 +26,7 @@ from ._arrays import (
     split_row_major,
     sum_terms,
 )
-from ._checks import axis_name, check_integral, check_plain_integers
+from ._checks import as_number, axis_name, check_integral, check_plain_integers
 from ._notebook import NotebookRepr
 from .protocol import ArrayLike, IntArray, LayoutError
 from .tirx_axes import Axis, is_memory, scope_of
@@ -51,11 +51,7 @@ class Iter:
 
     def __post_init__(self) -> None:
         for field in ("extent", "stride"):
-            value = getattr(self, field)
-            if not isinstance(value, (int, float)) and hasattr(value, "__index__"):
-                object.__setattr__(self, field, int(value))
-            elif not isinstance(value, (int, float)):
-                raise LayoutError(f"the {field} of an iter must be an integer, not {value!r}")
+            object.__setattr__(self, field, as_number(getattr(self, field), f"the {field} of an iter"))
         axis = self.axis
         if isinstance(axis, Axis):
             object.__setattr__(self, "axis", axis.name)
@@ -63,7 +59,9 @@ class Iter:
             raise LayoutError(f"the axis of an iter must be a name, not {axis!r}")
 
     def __repr__(self) -> str:
-        return f'T.Iter({self.extent}, {self.stride}, "{self.axis}")'
+        from .tirx_text import print_iter_script
+
+        return print_iter_script(self)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -99,7 +97,7 @@ class TileLayout(NotebookRepr):
         replica: Sequence[Iter] = (),
         offset: Mapping[str, int] | Mapping[Axis, int] | None = None,
     ) -> TileLayout:
-        """A layout of ready iters; `offset` maps axes (names or Axis) to numbers."""
+        """A layout of ready iters; `offset` maps axes (names or Axis) to numbers, which are kept as they are."""
         for name, iters in (("shard", shard), ("replica", replica)):
             if isinstance(iters, str) or not isinstance(iters, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise LayoutError(f"{name} must be a sequence of Iter, not {iters!r}")
@@ -107,7 +105,8 @@ class TileLayout(NotebookRepr):
                 if not isinstance(item, Iter):  # pyright: ignore[reportUnnecessaryIsInstance]
                     raise LayoutError(f"{name} must be made of Iter, not {item!r}")
         layout = object.__new__(cls)
-        layout._fill(tuple(shard), tuple(replica), {str(axis): int(n) for axis, n in (offset or {}).items()})
+        terms = {str(axis): as_number(n, f"the offset on {axis}") for axis, n in (offset or {}).items()}
+        layout._fill(tuple(shard), tuple(replica), terms)
         return layout
 
     def _fill(self, shard: Sequence[Iter], replica: Sequence[Iter], offset: Mapping[str, int]) -> None:
@@ -183,6 +182,8 @@ class TileLayout(NotebookRepr):
         """
         arrays = as_coordinates(coords)
         if shape is not None:
+            if 0 in (sizes := tuple(int(n) for n in shape)):
+                raise LayoutError(f"shape {sizes} has an extent of 0 and so no coordinates")
             parts, shard = self._parts_in_shape(arrays, shape)
         elif len(arrays) == 1:
             shard = self.shard
@@ -200,6 +201,7 @@ class TileLayout(NotebookRepr):
             check_integral(item.stride)
             terms[item.axis].append(part if item.stride == 1 else part * item.stride)
         for axis, value in self.offset_terms:
+            check_integral(value)
             if value:
                 terms[axis].append(np.asarray(value, np.int64))
         return {axis: sum_terms(values, common) for axis, values in terms.items()}
@@ -221,8 +223,6 @@ class TileLayout(NotebookRepr):
             raise LayoutError(
                 f"{len(arrays)} coordinates given in a shape of {len(sizes)} dimensions {sizes}"
             )
-        if 0 in sizes:
-            raise LayoutError(f"shape {sizes} has an extent of 0 and so no coordinates")
         extents = self._integer_extents()
         grouped = try_group(self.shard, sizes)
         if grouped is None:

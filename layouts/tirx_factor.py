@@ -142,13 +142,13 @@ def is_direct_sum_left(
 def _addend(
     own: AnyTirx, whole: AnyTirx, interleaved: Sequence[int], own_shape: Sequence[int], own_last: bool
 ) -> AnyTirx | None:
+    pair = _same_kind(own, whole, prod(own_shape), prod(interleaved))
+    if pair is None:
+        return None
     if len(interleaved) != 2 * len(own_shape):
         raise LayoutError(
             f"interleaved shape {tuple(interleaved)} must have twice the rank of {tuple(own_shape)}"
         )
-    pair = _same_kind(own, whole, prod(own_shape), prod(interleaved))
-    if pair is None:
-        return None
     small, small_seps = group(canonicalize(pair[0]), own_shape)
     big, seps = group(canonicalize(pair[1]), interleaved)
     shard: list[Iter] = []

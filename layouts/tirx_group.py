@@ -16,7 +16,7 @@ def try_group(shard: Sequence[Iter], shape: Sequence[int]) -> tuple[tuple[Iter, 
 
     Greedy, left to right: iters are collected until the running product can be cut at the next shape entry,
     and the iter under the cut is split if the cut divides it. Unit iters vanish unless a shape entry of 1
-    makes one.
+    makes one. LayoutError for an extent of 0 under a cut.
 
     >>> try_group([Iter(24, 1, "m")], (4, 6))
     ((T.Iter(4, 6, "m"), T.Iter(6, 1, "m")), (0, 1, 2))
@@ -29,7 +29,9 @@ def try_group(shard: Sequence[Iter], shape: Sequence[int]) -> tuple[tuple[Iter, 
         rest = item.extent
         while at < len(shape) and shape[at] != 0 and product % shape[at] == 0:
             inner = product // shape[at]
-            if inner == 0 or rest % inner != 0:
+            if inner == 0:
+                raise LayoutError(f"an iter of extent 0 cannot be regrouped as {tuple(shape)}")
+            if rest % inner != 0:
                 return None
             out.append(Iter(rest // inner, item.stride * inner, item.axis))
             rest = product = inner

@@ -21,9 +21,10 @@ from .tirx_axes import AXES, Axis
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A sum of `value @ axis` terms, by axis name."""
+    """A sum of `value @ axis` terms, by axis name; `summed` once terms were added: such a sum is no stride."""
 
     terms: Mapping[str, int]
+    summed: bool = False
 
     def __add__(self, other: object) -> Offset:
         terms = _offset_terms(other)
@@ -31,11 +32,11 @@ class Offset:
             if isinstance(other, Spec):
                 raise LayoutError("write the layout first: S[...] + 1@axis, not 1@axis + S[...]")
             return NotImplemented
-        return Offset(add_terms(self.terms, terms))
+        return Offset(add_terms(self.terms, terms), summed=True)
 
     def __radd__(self, other: object) -> Offset:
         terms = _offset_terms(other)
-        return NotImplemented if terms is None else Offset(add_terms(terms, self.terms))
+        return NotImplemented if terms is None else Offset(add_terms(terms, self.terms), summed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Spec:
                 other.replica if other.replica is not None else self.replica,
                 add_terms(self.offset, other.offset),
             )
-        terms = _offset_terms(other)
+        terms = None if isinstance(other, float) else _offset_terms(other)
         return (
             NotImplemented if terms is None else Spec(self.shard, self.replica, add_terms(self.offset, terms))
         )
@@ -67,7 +68,7 @@ class AxisHandle(Axis):
     """An axis that can stand to the right of `@`.
 
     >>> 4 @ laneid
-    Offset(terms={'laneid': 4})
+    Offset(terms={'laneid': 4}, summed=False)
     """
 
     def __rmatmul__(self, value: object) -> Offset:
@@ -102,6 +103,8 @@ def _iters(key: object) -> tuple[Iter, ...]:
         extents = _items(key)
         if len(extents) == 1 and isinstance(extents[0], (tuple, list)):
             extents = _items(cast("object", extents[0]))
+        if any(isinstance(extent, float) for extent in extents):
+            raise LayoutError("strides follow from whole extents only; write extents : strides")
         strides = compact_strides([_number(extent, "an extent") for extent in extents])
     return tuple(
         Iter(_number(extent, "an extent"), *_stride(stride))
@@ -135,8 +138,8 @@ def _stride(value: object) -> tuple[int, str]:
     if isinstance(value, str):
         return 1, value
     if isinstance(value, Offset):
-        if len(value.terms) != 1:
-            raise LayoutError("a stride lies on one axis; a sum of several is an offset")
+        if value.summed:
+            raise LayoutError("a stride is one number on one axis; a sum is an offset")
         axis, number = next(iter(value.terms.items()))
         return number, axis
     if isinstance(value, tuple):
@@ -158,10 +161,10 @@ def _offset_terms(value: object) -> Mapping[str, int] | None:
 
 
 def add_terms(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    """Sums by axis, zeros kept."""
+    """Sums by axis, zeros kept; what stands alone on its axis stays as it was written."""
     found = dict(left)
     for axis, value in right.items():
-        found[axis] = found.get(axis, 0) + value
+        found[axis] = found[axis] + value if axis in found else value
     return found
 
 

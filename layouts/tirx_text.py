@@ -305,6 +305,11 @@ def print_tile_script(layout: TileLayout) -> str:
     return f"T.TileLayout({' + '.join(parts)})"
 
 
+def print_iter_script(item: Iter) -> str:
+    """`T.Iter(8, 4, "laneid")`."""
+    return f'T.Iter({_number(item.extent)}, {_number(item.stride)}, "{item.axis}")'
+
+
 def print_compose_script(layout: ComposeLayout) -> str:
     mirrored = "" if layout.swizzle_inner else ", swizzle_inner=False"
     numbers = f"{layout.per_element}, {layout.swizzle_len}, {layout.atom_len}"
@@ -341,7 +346,7 @@ def _number(value: float) -> str:
 def _script_table(offset: Mapping[str, int]) -> str:
     if not offset:
         return ""
-    terms = ", ".join(f'"{axis}": {value}' for axis, value in sorted(offset.items()))
+    terms = ", ".join(f'"{axis}": {_number(value)}' for axis, value in sorted(offset.items()))
     return f"offset={{{terms}}}"
 
 
