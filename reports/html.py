@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
@@ -12,10 +13,11 @@ from markupsafe import Markup
 
 from ..sim.results import RunResult, Table
 from .pictures import pictures_of, svg_text
-from .text import head, heading, is_numeric, show
+from .text import cells, head, heading, is_numeric, mood, show, told
 
 _MAX_ROWS = 500
-_OPEN_ROWS = 24  # longer tables stand closed behind the pictures
+_OPEN_ROWS = 24  # longer tables stand closed behind the pictures, but for the first one of a result
+_OPEN_FIRST = 100
 
 
 def render_html(result: RunResult, svgs: Sequence[str] | None = None) -> str:
@@ -25,13 +27,14 @@ def render_html(result: RunResult, svgs: Sequence[str] | None = None) -> str:
     """
     shown = pictures_of(result)
     drawn = [svg_text(picture) for picture in shown] if svgs is None else svgs
-    tables = [_table(table) for table in result.tables if len(table)]
+    filled = [table for table in result.tables if len(table)]
+    tables = [_table(table, _OPEN_ROWS if index else _OPEN_FIRST) for index, table in enumerate(filled)]
     pictures = [
         {"title": picture.title, "alt": picture.alt, "svg": _svg(svg, picture.alt, index)}
         for index, (picture, svg) in enumerate(zip(shown, drawn, strict=True))
     ]
     return _template().render(
-        result=result, tables=tables, pictures=pictures, facts=_facts(result), mood=_mood(result)
+        result=result, tables=tables, pictures=pictures, facts=_facts(result), mood=mood(result)
     )
 
 
@@ -40,22 +43,24 @@ def _facts(result: RunResult) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), show(value)) for name, value in result.extra.get("totals", {}).items()]
 
 
-def _mood(result: RunResult) -> str:
-    """How the verdict is marked: a broken limit, something unknown, excess or hazards, or nothing."""
-    if result.exit_code:
-        return "bad" if result.exit_code == 1 else "warn"
-    hazards = any(len(table) for table in result.tables if table.name.endswith("hazards"))
-    totals = result.extra.get("totals", {})
-    avoidable = totals.get("excess_wavefronts") or totals.get("conflict_cycles")
-    return "excess" if hazards or avoidable else "fine"
-
-
 @lru_cache(maxsize=1)
 def _template() -> Any:
     from jinja2 import Environment
 
     text = (resources.files("bankbench.reports") / "templates" / "report.html.j2").read_text(encoding="utf-8")
-    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["marked"] = _marked
+    return environment.from_string(text)
+
+
+def _marked(text: str) -> Markup:
+    """A sentence of a scenario: escaped, and `what stands in backticks` as code.
+
+    >>> str(_marked("set `swizzle: none` <here>"))
+    'set <code>swizzle: none</code> &lt;here&gt;'
+    """
+    pieces = re.split(r"`([^`\n]+)`", text)
+    return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(pieces))
 
 
 def _svg(text: str, alt: str, index: int) -> Markup:
@@ -66,31 +71,34 @@ def _svg(text: str, alt: str, index: int) -> Markup:
     return label + Markup(text.removeprefix("<svg "))
 
 
-def _table(table: Table) -> dict[str, Any]:
-    numeric = [is_numeric(table, column) for column in table.columns]
-    rows = [
-        [_cell(row[c.name], number) for c, number in zip(table.columns, numeric, strict=True)]
-        for row in head(table, _MAX_ROWS).rows()
-    ]
-    more = max(len(table) - _MAX_ROWS, 0)
+def _table(table: Table, most_open: int) -> dict[str, Any]:
+    columns, first = told(table), head(table, _MAX_ROWS)
+    numeric = [is_numeric(table, column) for column in columns]
+    rows = list(first.rows())
+    texts = [cells(column, [row[column.name] for row in rows]) for column in columns]
     return {
         "name": table.name,
         "title": table.title,
         "columns": [
             {"heading": heading(c), "doc": c.doc, "numeric": number}
-            for c, number in zip(table.columns, numeric, strict=True)
+            for c, number in zip(columns, numeric, strict=True)
         ],
-        "rows": rows,
-        "more": more,
+        "rows": [
+            [
+                _cell(row[c.name], text[n], number)
+                for c, text, number in zip(columns, texts, numeric, strict=True)
+            ]
+            for n, row in enumerate(rows)
+        ],
+        "more": max(len(table) - _MAX_ROWS, 0),
         "sampled": f"The first {_MAX_ROWS:,} of {len(table):,} rows; all are in tables/{table.name}.parquet.",
         "length": len(table),
-        "long": len(table) > _OPEN_ROWS,
+        "long": len(table) > most_open,
     }
 
 
-def _cell(value: Any, number: bool) -> dict[str, Any]:
+def _cell(value: Any, text: str, number: bool) -> dict[str, Any]:
     """Text and sort key of a cell; no key where the page can sort by the text itself."""
-    text = show(value)
     key = _sort_key(value)
     return {"text": text, "sort": None if not number and key == text else key}
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..sim.results import Column, Table
-from .text import head, heading, is_numeric, show
+from rich.cells import cell_len, chop_cells
 
+from ..sim.results import Column, Table
+from .text import cells, head, heading, is_numeric, told
+
+_ENOUGH = 10  # of a text, as long as headings of numbers can give way
 _LEAST = 8
+_LEAST_HEADING = 5
 
 
 def markdown_lines(table: Table, width: int = 100, limit: int | None = None) -> list[str]:
     """The lines of a table: heading, rule, rows (the first `limit` of them).
 
-    Text columns are shortened with an ellipsis, the widest first, until a line fits into `width`; numbers
-    never are. A status that all rows share is left out, since every report says it once.
+    Text columns are shortened with an ellipsis, the widest first, until a line fits into `width`, and where that is
+    not enough the headings of numbers; numbers never are. Widths are those of a terminal: a Chinese sign takes two.
+    A status that all rows share is left out, since every report says it once, and so are empty columns.
 
     >>> from bankbench.sim.results import Column, Table
     >>> t = Table("t", "T", (Column("access", "", ""), Column("ways", "", "")), {"access": ["a"], "ways": [8]})
@@ -23,15 +28,15 @@ def markdown_lines(table: Table, width: int = 100, limit: int | None = None) -> 
     | :----- | ---: |
     | a      |    8 |
     """
-    columns = [column for column in table.columns if not _says_nothing(table, column)]
-    rows = [
-        [_cell(show(row[column.name])) for column in columns]
-        for row in (table if limit is None else head(table, limit)).rows()
-    ]
+    columns = [column for column in told(table) if not _says_nothing(table, column)]
+    values = list((table if limit is None else head(table, limit)).rows())
+    texts = [[_cell(text) for text in cells(c, [row[c.name] for row in values])] for c in columns]
+    rows = [[text[n] for text in texts] for n in range(len(values))]
     heads = [_cell(heading(column)) for column in columns]
     numeric = [is_numeric(table, column) for column in columns]
-    widths = [max(3, len(head), *(len(row[i]) for row in rows)) for i, head in enumerate(heads)]
-    _shrink(widths, numeric, width)
+    least = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(heads))]
+    widths = [max(3, cell_len(head), most) for head, most in zip(heads, least, strict=True)]
+    _shrink(widths, numeric, least, width)
     rule = [("-" * (w - 1) + ":" if n else ":" + "-" * (w - 1)) for w, n in zip(widths, numeric, strict=True)]
     lines = [_line(heads, widths, numeric), "| " + " | ".join(rule) + " |"]
     return lines + [_line(row, widths, numeric) for row in rows]
@@ -46,25 +51,32 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _shrink(widths: list[int], numeric: list[bool], width: int) -> None:
-    while sum(widths) + 3 * len(widths) + 1 > width:
-        texts = [i for i, is_number in enumerate(numeric) if not is_number and widths[i] > _LEAST]
-        if not texts:
-            return
-        widest = max(texts, key=lambda i: widths[i])
-        widths[widest] -= 1
+def _shrink(widths: list[int], numeric: list[bool], least: list[int], width: int) -> None:
+    """Makes columns narrower until a line fits: texts, then headings of numbers (`least`: the numbers), then texts."""
+    texts = [i for i, number in enumerate(numeric) if not number]
+    heads = [i for i, number in enumerate(numeric) if number]
+    over = sum(widths) + 3 * len(widths) + 1 - width
+    for columns, limit in (
+        (texts, [_ENOUGH] * len(widths)),
+        (heads, [max(most, _LEAST_HEADING) for most in least]),
+        (texts, [_LEAST] * len(widths)),
+    ):
+        while over > 0 and (wide := [i for i in columns if widths[i] > limit[i]]):
+            widths[max(wide, key=lambda i: widths[i])] -= 1
+            over -= 1
 
 
 def _line(cells: Sequence[str], widths: list[int], numeric: list[bool]) -> str:
-    shown = (
-        cell.rjust(w) if n else _shorten(cell, w).ljust(w)
-        for cell, w, n in zip(cells, widths, numeric, strict=True)
-    )
+    shown = (_fill(_shorten(cell, w), w, n) for cell, w, n in zip(cells, widths, numeric, strict=True))
     return "| " + " | ".join(shown) + " |"
 
 
+def _fill(text: str, width: int, right: bool) -> str:
+    blank = " " * (width - cell_len(text))
+    return blank + text if right else text + blank
+
+
 def _shorten(text: str, width: int) -> str:
-    if len(text) <= width:
+    if cell_len(text) <= width:
         return text
-    short = text[: width - 1].rstrip("\\")
-    return short + "…"
+    return chop_cells(text, width - 1)[0].rstrip("\\ ") + "…"

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from ..sim.results import RunResult, Table
 from .markdown import markdown_lines
+from .text import mood
 
 WIDTH = 100
 _MAX_ROWS = 40
+_JOINT = "\ue000"  # a sign of private use, as wide as the blank that it stands for
 # What a terminal shows of a run; the others are in the output folder.
 SUMMARY_TABLES = ("accesses", "buffers")
 
 
 def make_console(*, plain: bool = False) -> Console:
-    """A console on standard output of at most 100 columns; without colours when `plain` or not a terminal."""
-    console = Console(highlight=False, no_color=plain, force_terminal=False if plain else None)
+    """A console on standard output of at most 100 columns, without colours when `plain`, in a pipe, or by NO_COLOR."""
+    # None leaves the answer to the environment.
+    console = Console(highlight=False, no_color=plain or None, force_terminal=False if plain else None)
     if not console.is_terminal or console.width > WIDTH:
-        console = Console(highlight=False, no_color=plain, force_terminal=console.is_terminal, width=WIDTH)
+        console = Console(
+            highlight=False, no_color=plain or None, force_terminal=console.is_terminal, width=WIDTH
+        )
     return console
 
 
@@ -37,10 +43,10 @@ def print_result(
     Tables named in `result.extra["terminal"]` are shown behind those of `tables`.
     """
     console = console or make_console(plain=plain)
-    colour = {0: "green", 1: "red", 3: "yellow"}.get(result.exit_code, "white")
-    console.print(f"[bold {colour}]{escape(result.headline)}[/]")
+    colour = {"fine": "green", "bad": "red"}.get(mood(result), "yellow")
+    _say(console, result.headline, f"bold {colour}")
     for reason in result.reasons:
-        console.print(escape(reason))
+        _say(console, reason)
     names = [*tables, *result.extra.get("terminal", ())]
     for name in dict.fromkeys(names):
         for table in result.tables:
@@ -54,22 +60,36 @@ def print_result(
     ):
         if lines:
             console.print()
-            console.print(f"[bold {style}]{title}[/]")
+            console.print(Text(title, f"bold {style}"))
             for line in lines:
-                console.print(f"- {escape(line)}")
+                _say(console, line, lead="- ")
     if result.command:
         console.print()
-        console.print(f"[dim]status: {escape(result.status)}; again with: {escape(result.command)}[/]")
+        _say(console, f"status: {result.status}; again with: {result.command}", "dim")
+
+
+def _say(console: Console, text: str, style: str = "", lead: str = "") -> None:
+    """A sentence on lines as wide as the console: numbers keep their percent sign, points are indented by `lead`."""
+    held = Text(re.sub(r"(?<=\d) (?=%)", _JOINT, " ".join(text.split())))
+    lines = held.wrap(console, console.width - len(lead))
+    for number, line in enumerate(lines):
+        said = line.plain.rstrip().replace(_JOINT, " ")
+        console.print(
+            Text((" " * len(lead) if number else lead) + said, style),
+            no_wrap=True,
+            crop=False,
+            overflow="ignore",
+        )
 
 
 def print_table(table: Table, console: Console) -> None:
     """One table as Markdown, a line a row; long tables are cut, and say so."""
-    console.print(f"[bold]{escape(table.title)}[/]")
+    _say(console, table.title, "bold")
     lines = markdown_lines(table, console.width, _MAX_ROWS)
     for line in lines:
-        console.print(escape(line), overflow="ignore", no_wrap=True, crop=False)
+        console.print(Text(line), overflow="ignore", no_wrap=True, crop=False)
     if len(table) > _MAX_ROWS:
-        console.print(f"({len(table) - _MAX_ROWS:,} more rows; --out FOLDER writes them all)")
+        _say(console, f"({len(table) - _MAX_ROWS:,} more rows; --out FOLDER writes them all)")
 
 
 def render_text(result: RunResult) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -184,8 +185,9 @@ def legend_below(
 
 def _legend_width(labels: Sequence[str], columns: int, size: float) -> float:
     """Points that a legend takes: matplotlib fills it column by column; a key takes 2.8 letters, a gap 2."""
-    rows = -(-len(labels) // columns)
-    widest = [max(map(len, labels[start : start + rows])) for start in range(0, len(labels), rows)]
+    rows, longer = divmod(len(labels), columns)
+    ends = np.cumsum([rows + (column < longer) for column in range(columns)]).tolist()
+    widest = [max(map(len, labels[start:end])) for start, end in zip([0, *ends], ends, strict=False)]
     return sum(size * (_EM * width + 4.8) for width in widest)
 
 
