@@ -33,6 +33,7 @@ from .ascend_steps import Emit, Emitters
 from .errors import Place, ScenarioError
 
 MOST = 600_000
+_FARTHEST = 1 << 40
 Loc = tuple[str | int, ...]
 
 
@@ -133,7 +134,8 @@ class _Lowering:
             numbers = [0, numbers[0], 1]
         elif len(numbers) == 2:
             numbers.append(1)
-        if len(numbers) != 3 or numbers[2] < 1 or numbers[1] <= numbers[0]:
+        bounded = all(abs(number) <= _FARTHEST for number in numbers)
+        if len(numbers) != 3 or not bounded or numbers[2] < 1 or numbers[1] <= numbers[0]:
             raise self.error(
                 f"{text!r} is no range; write a count, or start:stop:step with whole numbers", loc
             )
@@ -187,7 +189,7 @@ class _Lowering:
         automatic = [name for name, matrix in self.ascend.matrices.items() if matrix.l2_hit == "auto"]
         if not automatic:
             return
-        total = _bytes_copied(self.ascend, self.places)
+        total = self.bytes_copied()
         inputs = sum(self.places.matrices[name].bytes for name, size in total.items() if size)
         for name in automatic:
             matrix = self.places.matrices[name]
@@ -200,6 +202,28 @@ class _Lowering:
                 passes=self.ascend.l2_passes,
             )
             self.places.matrices[name] = replace(matrix, l2_hit=round(hit, 6))
+
+    def bytes_copied(self) -> dict[str, int]:
+        """Bytes that all cores copy out of every matrix, tails counted as whole tiles."""
+        total: dict[str, int] = {}
+
+        def visit(steps: Sequence[Step], times: int, loc: Loc) -> None:
+            for index, step in enumerate(steps):
+                here = (*loc, index)
+                if step.loop is not None and step.do is not None:
+                    inner = times
+                    for name, text in step.loop.items():
+                        inner *= len(self.range(text, (*here, "for", name)))
+                    visit(step.do, inner, (*here, "do"))
+                elif step.copy_ is not None:
+                    name = step.copy_.source.split("[")[0].strip()
+                    target = step.copy_.target.split("[")[0].strip()
+                    if name in self.places.matrices and target in self.places.tiles:
+                        size = self.places.tiles[target].buffer.valid_bytes
+                        total[name] = total.get(name, 0) + size * times * self.ascend.cores
+
+        visit(self.ascend.schedule, 1, ("ascend", "schedule"))
+        return total
 
     def close_units(self) -> None:
         """Marks the last Mmad before each fixpipe that hands over by unit flags."""
@@ -273,26 +297,3 @@ def _dotted(loc: Loc) -> str:
     for part in loc:
         text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else str(part))
     return text
-
-
-def _bytes_copied(ascend: Ascend, places: Places) -> dict[str, int]:
-    """Bytes that all cores copy out of every matrix, tails counted as whole tiles."""
-    total: dict[str, int] = {}
-
-    def visit(steps: Sequence[Step], times: int) -> None:
-        for step in steps:
-            if step.loop is not None and step.do is not None:
-                inner = times
-                for text in step.loop.values():
-                    parts = [int(part) for part in str(text).split(":")]
-                    inner *= len(range(*parts))
-                visit(step.do, inner)
-            elif step.copy_ is not None:
-                name = step.copy_.source.split("[")[0].strip()
-                target = step.copy_.target.split("[")[0].strip()
-                if name in places.matrices and target in places.tiles:
-                    size = places.tiles[target].buffer.valid_bytes
-                    total[name] = total.get(name, 0) + size * times * ascend.cores
-
-    visit(ascend.schedule, 1)
-    return total

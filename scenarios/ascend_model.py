@@ -62,17 +62,17 @@ class Tile(Strict):
 
 
 class Copy(Strict):
-    """GM <-> L1 or UB, or between L1 and UB: `A[m, k]` names an element of a matrix, `A1` a tile."""
+    """GM to L1 or UB, UB (2201: also L1) to GM, between L1 and UB: `A[m, k]` is an element of a matrix, `A1` a tile."""
 
     source: Text = Field(alias="from", description="matrix at a coordinate, A[m, k], or a tile")
     target: Text = Field(alias="to", description="a tile, or a matrix at a coordinate")
 
 
 class Load(Strict):
-    """L1 to L0A or L0B (LoadData); transposes when the fractals of the two formats run differently."""
+    """L1 to L0A or L0B (LoadData), BT or FB; transposes when the fractals of the two formats run differently."""
 
     source: Text = Field(alias="from", description="a tile in L1 at a coordinate: A1[0, k]")
-    target: Text = Field(alias="to", description="a tile in L0A, L0B or BT")
+    target: Text = Field(alias="to", description="a tile in L0A, L0B, BT or FB")
 
 
 class Mmad(Strict):
@@ -88,7 +88,7 @@ class Mmad(Strict):
 
 
 class Fixpipe(Strict):
-    """L0C out: to a matrix (nz2nd, converting to its type) or to a tile in L1."""
+    """L0C out: to a matrix (nz2nd, converting to its type) or to a tile in L1, on 3510 also in UB."""
 
     source: Text = Field(alias="from")
     target: Text = Field(alias="to")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..layouts import TlaLayout, dtype_bits, from_tag
+from ..layouts.int_tuple import integers
 from ..layouts.tla_ops import get_tile_layout
 from ..sim.ascend import (
     PIPES,
@@ -20,9 +21,6 @@ from ..sim.ascend import (
     Span,
     VectorOp,
     copy_cost,
-    fixpipe_cost,
-    load_cost,
-    mmad_cost,
     runs_of,
     tile_bytes,
     vector_time,
@@ -30,7 +28,8 @@ from ..sim.ascend import (
 from .ascend_places import IntArray, MatrixData, Places, TileState
 
 EXECUTE = 0
-_ND2NZ_PITCH = 65535
+_ND2NZ = {"nValue": 16384, "dValue": 65535, "srcDValue": 65535, "dstNzC0Stride": 16384}
+"""Largest values of the fields of an ND2NZ copy: lines, elements of a line, pitch of the matrix, rows of the tile."""
 
 
 def span(tile: TileState, slot: int) -> Span:
@@ -103,7 +102,7 @@ def copy_in(
     cost = copy_cost(core, starts, lengths, cores=cores, l2_hit=matrix.l2_hit, padded=padded)
     name = f"{kind} {matrix.name} -> {tile.buffer.name}"
     path = f"GM -> {tile.buffer.memory}"
-    return _op("MTE2", name, cost, path, writes=(span(tile, slot),)), valid
+    return make_op("MTE2", name, cost, path, writes=(span(tile, slot),)), valid
 
 
 def _conversion(core: Core, matrix: MatrixData, tile: TileState) -> str:
@@ -118,11 +117,7 @@ def _conversion(core: Core, matrix: MatrixData, tile: TileState) -> str:
         )
     if tile.tag not in ("zN", "nZ") or not matrix.order:
         return "copy"
-    pitch = max(int(extent) for extent in matrix.layout.logical_shape)
-    if pitch > _ND2NZ_PITCH:
-        raise AscendError(
-            f"nd2nz {matrix.name}: {pitch} elements a line; srcDValue holds at most {_ND2NZ_PITCH}"
-        )
+    _check_nd2nz(matrix, tile)
     straight = (matrix.order == "row") == (tile.tag == "zN")
     if straight:
         return "nd2nz"
@@ -135,6 +130,25 @@ def _conversion(core: Core, matrix: MatrixData, tile: TileState) -> str:
     )
 
 
+def _check_nd2nz(matrix: MatrixData, tile: TileState) -> None:
+    """The fields of the instruction hold the tile and the pitch of the matrix. AscendError with what would fit."""
+    rows, cols = (1, *tile.shape)[-2:]
+    lines, line = (rows, cols) if matrix.order == "row" else (cols, rows)
+    strides = matrix.layout.stride
+    pitch = line if matrix.layout.rank == 1 else max(integers(strides)[:2])
+    fields = {
+        "nValue": (lines, "lines of the tile"),
+        "dValue": (line, "elements a line of the tile"),
+        "srcDValue": (pitch, "elements a line of the matrix"),
+        "dstNzC0Stride": (-(-lines // 16) * 16, "lines of the tile, padded"),
+    }
+    for name, (value, what) in fields.items():
+        if value > _ND2NZ[name]:
+            raise AscendError(
+                f"nd2nz {matrix.name} -> {tile.buffer.name}: {value} {what}; {name} holds at most {_ND2NZ[name]}"
+            )
+
+
 def copy_out(
     core: Core,
     matrix: MatrixData,
@@ -144,149 +158,22 @@ def copy_out(
     coord: tuple[int, ...],
     cores: int,
 ) -> Op | None:
-    """UB to GM on MTE3."""
-    if tile.buffer.memory != "UB":
-        raise AscendError(
-            f"copy {tile.buffer.name} -> {matrix.name}: only UB is copied out to GM; L0C leaves by fixpipe"
-        )
+    """UB to GM on MTE3; L1 to GM where the chip has the path, as it lies."""
+    memory = tile.buffer.memory
+    what = f"copy {tile.buffer.name} -> {matrix.name}"
+    if memory == "L1":
+        path = "mte3.l1_out"
+        if not core.chip.has(path) or not core.chip[path]:
+            raise AscendError(f"{what}: {core.chip.title} has no path L1 -> GM; L0C leaves by fixpipe")
+        if matrix.order and matrix.layout.rank > 1 and tile.tag not in ("RowMajor", "ColumnMajor"):
+            raise AscendError(f"{what}: L1 is copied out as it lies, so the matrix has the layout {tile.tag}")
+    elif memory != "UB":
+        raise AscendError(f"{what}: UB and L1 are copied out to GM, {memory} is not; L0C leaves by fixpipe")
     _, starts, lengths = matrix_runs(matrix, valid, coord)
     if not len(starts):
         return None
     cost = copy_cost(core, starts, lengths, pipe="mte3", cores=cores)
-    return _op(
-        "MTE3", f"copy {tile.buffer.name} -> {matrix.name}", cost, "UB -> GM", reads=(span(tile, slot),)
-    )
-
-
-def copy_across(core: Core, source: TileState, target: TileState, slots: tuple[int, int], arch: int) -> Op:
-    """Between L1 and UB, where the chip has the path."""
-    pair = (source.buffer.memory, target.buffer.memory)
-    pipe, path = {("L1", "UB"): ("MTE1", "mte1.UB"), ("UB", "L1"): ("MTE3", "mte3.L1")}.get(pair, ("", ""))
-    if not pipe or not core.chip.has(path):
-        raise AscendError(
-            f"copy {source.buffer.name} -> {target.buffer.name}: {core.chip.title} has no path {pair[0]} -> {pair[1]}"
-        )
-    padded, valid = tile_bytes(cut_layout(source, source.valid, arch), source.buffer.dtype)
-    start = core.number(f"{pipe.lower()}.start")
-    cost = Cost(int(np.ceil(start + padded / core.number(path))), 0, valid, padded)
-    name = f"copy {source.buffer.name} -> {target.buffer.name}"
-    spans = (span(source, slots[0]),), (span(target, slots[1]),)
-    return _op(pipe, name, cost, f"{pair[0]} -> {pair[1]}", *spans)
-
-
-def load(
-    core: Core,
-    source: TileState,
-    target: TileState,
-    slots: tuple[int, int],
-    coord: tuple[int, ...],
-    arch: int,
-) -> tuple[Op | None, tuple[int, ...]]:
-    """L1 to L0A or L0B on MTE1; the valid part is that of the source at the coordinate."""
-    memory = target.buffer.memory
-    if source.buffer.memory != "L1" or memory not in ("L0A", "L0B"):
-        raise AscendError(
-            f"load {source.buffer.name} -> {target.buffer.name}: LoadData moves L1 to L0A or L0B, "
-            f"not {source.buffer.memory} to {memory}"
-        )
-    parent = cut_layout(source, source.valid, arch)
-    valid = get_tile_layout(parent, target.shape, coord).logical_shape
-    if not all(valid):
-        return None, valid
-    padded, bytes_valid = tile_bytes(cut_layout(target, valid, arch), target.buffer.dtype)
-    transposed = source.tag[0] != target.tag[0]
-    cost = load_cost(core, memory, bytes_valid, padded, transposed)
-    verb = "load transposed" if transposed else "load"
-    name = f"{verb} {source.buffer.name} -> {target.buffer.name}"
-    return _op(
-        "MTE1", name, cost, f"L1 -> {memory}", (span(source, slots[0]),), (span(target, slots[1]),)
-    ), valid
-
-
-def mmad(
-    core: Core,
-    tiles: tuple[TileState, TileState, TileState],
-    slots: tuple[int, int, int],
-    opens: bool,
-    unit: str,
-    closes: bool,
-) -> Op | None:
-    """One Mmad over the valid parts; None when one of them is empty."""
-    a, b, c = tiles
-    for tile, memory in ((a, "L0A"), (b, "L0B"), (c, "L0C")):
-        if tile.buffer.memory != memory:
-            raise AscendError(
-                f"mmad: {tile.buffer.name} lies in {tile.buffer.memory}, it has to be in {memory}"
-            )
-    align = core.chip.integer("align.L0C_mmad") if core.chip.has("align.L0C_mmad") else 1
-    address = c.buffer.addresses[slots[2]]
-    if address % align:
-        raise AscendError(
-            f"mmad: {c.buffer.name} lies at {address:#x} in L0C; an Mmad result starts at a multiple of {align}, "
-            f"nearest {address // align * align:#x}"
-        )
-    m, k = a.valid
-    k_b, n = b.valid
-    if k != k_b:
-        raise AscendError(f"mmad: {a.buffer.name} has {k} valid k, {b.buffer.name} {k_b}; they have to agree")
-    if (m > c.shape[0] or n > c.shape[1]) and opens:
-        raise AscendError(
-            f"mmad: {m}x{n} results do not fit into {c.buffer.name} of {c.shape[0]}x{c.shape[1]}"
-        )
-    cost = mmad_cost(core, m, n, k, a.buffer.dtype)
-    if not cost.busy:
-        return None
-    reads = (span(a, slots[0]), span(b, slots[1]))
-    whole = span(c, slots[2])
-    # A result of m x n takes that many blocks at the start of its tile: its size tells whether a barrier is needed.
-    blocks = -(-m // 16) * -(-n // 16)
-    out = Span(whole.memory, whole.start, min(whole.start + 1024 * blocks, whole.end), whole.buffer)
-    name = f"mmad {a.buffer.name} x {b.buffer.name} -> {c.buffer.name}"
-    return Op(
-        PIPES.index("M"), EXECUTE, name, cost.busy, cost.tail, None, reads, (out,), unit, opens, closes, "cube",
-        cost.valid, cost.moved, cost.work,
-    )  # fmt: skip
-
-
-def fixpipe(
-    core: Core,
-    tile: TileState,
-    slot: int,
-    matrix: MatrixData,
-    coord: tuple[int, ...],
-    unit: str,
-    cores: int,
-) -> Op | None:
-    """L0C to GM through FIX, cropped to the matrix."""
-    if tile.buffer.memory != "L0C":
-        raise AscendError(f"fixpipe: {tile.buffer.name} lies in {tile.buffer.memory}; FIX reads L0C")
-    valid, starts, _ = matrix_runs(matrix, tile.valid, coord)
-    if not len(starts):
-        return None
-    cost = fixpipe_cost(core, valid[0], valid[1], matrix.dtype, "GM", cores=cores, runs=len(starts))
-    name = f"fixpipe {tile.buffer.name} -> {matrix.name}"
-    return _fix(name, cost, "L0C -> GM", tile, slot, unit)
-
-
-def fixpipe_l1(core: Core, tile: TileState, target: TileState, slots: tuple[int, int], unit: str) -> Op:
-    """L0C to a tile in L1 through FIX."""
-    if tile.buffer.memory != "L0C" or target.buffer.memory != "L1":
-        raise AscendError(
-            f"fixpipe {tile.buffer.name} -> {target.buffer.name}: FIX moves L0C to GM or L1, "
-            f"not {tile.buffer.memory} to {target.buffer.memory}"
-        )
-    cost = fixpipe_cost(core, tile.valid[0], tile.valid[1], target.buffer.dtype, "L1")
-    name = f"fixpipe {tile.buffer.name} -> {target.buffer.name}"
-    return _fix(name, cost, "L0C -> L1", tile, slots[0], unit, (span(target, slots[1]),))
-
-
-def _fix(
-    name: str, cost: Cost, path: str, tile: TileState, slot: int, unit: str, writes: tuple[Span, ...] = ()
-) -> Op:
-    return Op(
-        PIPES.index("FIX"), EXECUTE, name, cost.busy, cost.tail, None, (span(tile, slot),), writes, unit, False,
-        bool(unit), path, cost.valid, cost.moved, cost.work,
-    )  # fmt: skip
+    return make_op("MTE3", what, cost, f"{memory} -> GM", reads=(span(tile, slot),))
 
 
 def vector_ops(
@@ -310,12 +197,13 @@ def vector_instruction(core: Core, op: VectorOp, reads: tuple[Span, ...], writes
     """A vector instruction for the pipe V, conflicts of its own blocks included."""
     time = vector_time(op, core.chip)
     cost = Cost(time.cycles, 0, op.bytes_moved, op.bytes_moved, float(op.repeats))
-    return _op("V", op.name, cost, "UB vector", reads, writes)
+    return make_op("V", op.name, cost, "UB vector", reads, writes)
 
 
-def _op(
+def make_op(
     pipe: str, name: str, cost: Cost, path: str, reads: tuple[Span, ...] = (), writes: tuple[Span, ...] = ()
 ) -> Op:
+    """An instruction that moves data, for its pipe."""
     return Op(
         PIPES.index(pipe), EXECUTE, name, cost.busy, cost.tail, None, reads, writes, path=path, valid=cost.valid,
         moved=cost.moved, work=cost.work,

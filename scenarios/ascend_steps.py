@@ -12,6 +12,7 @@ import numpy as np
 
 from ..sim.ascend import AscendError, Core, Op, Operand, VectorOp
 from ..sim.ascend import Step as Placed
+from . import ascend_inside as inside
 from . import ascend_moves as moves
 from .ascend_model import Ascend, Fixpipe, Flag, Mmad, Vector, VectorOperand
 from .ascend_places import IntArray, Places, Reference, TileState
@@ -70,7 +71,7 @@ class Emitters:
 
         def across(_: int, values: tuple[int, ...]) -> None:
             slot, to = self.filled(tile), other.rotate()
-            op = moves.copy_across(core, tile, other, (slot, to), self.places.arch)
+            op = inside.copy_across(core, tile, other, (slot, to), self.places.arch)
             other.valid = tile.valid
             placed = Placed(
                 op, (names, values), fills=(other.buffer.name, to), uses=((tile.buffer.name, slot),)
@@ -94,7 +95,7 @@ class Emitters:
                 if not all(tile.valid):
                     made[key] = (None, (0,) * len(target.shape))
                 else:
-                    made[key] = moves.load(core, tile, target, (slot, to), coord, arch)
+                    made[key] = inside.load(core, tile, target, (slot, to), coord, arch)
             op, target.valid = made[key]
             if op is not None:
                 name = target.buffer.name
@@ -117,7 +118,7 @@ class Emitters:
             key = (slots, a.valid, b.valid, opens)
             if key not in made:
                 unit = f"{c.buffer.name}[{slots[2]}]" if step.unit_flag else ""
-                made[key] = moves.mmad(self.core, (a, b, c), slots, opens, unit, False)
+                made[key] = inside.mmad(self.core, (a, b, c), slots, opens, unit, False)
             op = made[key]
             if opens:
                 c.valid = (a.valid[0], b.valid[1])
@@ -156,9 +157,9 @@ class Emitters:
             key = (case, slot, to, tile.valid)
             if key not in made:
                 if matrix:
-                    made[key] = moves.fixpipe(core, tile, slot, matrix, cases[case], unit, cores)
+                    made[key] = inside.fixpipe(core, tile, slot, matrix, cases[case], unit, cores)
                 elif other:
-                    made[key] = moves.fixpipe_l1(core, tile, other, (slot, to), unit)
+                    made[key] = inside.fixpipe_tile(core, tile, other, (slot, to), unit)
             op = made[key]
             if op is None:
                 return

@@ -4,7 +4,17 @@ from .autosync import Step, place_flags
 from .banks import UbGeometry, l1_bank, ub_geometry
 from .capacity import MEMORIES, Buffer, MemoryUse, place_buffers, tile_bytes, tile_layout, usable_bytes
 from .core import TIMING_PATHS, Core, read_core
-from .costs import Cost, copy_cost, cube_k, fixpipe_cost, load_cost, mmad_cost, runs_of
+from .costs import (
+    Cost,
+    copy_cost,
+    cube_k,
+    cube_type,
+    fixpipe_cost,
+    load_cost,
+    mmad_cost,
+    path_cost,
+    runs_of,
+)
 from .errors import AscendError, CapacityError, FlagError
 from .hazards import Hazard, find_hazards
 from .l2 import l2_hit_part
@@ -48,6 +58,7 @@ __all__ = [
     "count_lanes",
     "count_vector",
     "cube_k",
+    "cube_type",
     "explain_vector",
     "find_hazards",
     "fixpipe_cost",
@@ -57,6 +68,7 @@ __all__ = [
     "load_cost",
     "loop_counts",
     "mmad_cost",
+    "path_cost",
     "place_buffers",
     "place_flags",
     "read_core",

@@ -3,7 +3,7 @@ writer of a slot, with event ids that are provably free.
 
 What a pipe knows of the others is followed with vector clocks: a flag whose meaning follows from an earlier one is left
 out (one flag for the two loads of a matrix multiplication), and an id is used again only when the pipe that sets it
-knows that the last wait for it is over.
+knows that the last wait for it is over. A pair of pipes that has no flags gets a barrier over all pipes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .errors import FlagError
-from .program import NOWHERE, PIPES, Op, Program, Where, barrier, set_flag, wait_flag
+from .program import LEGAL_PAIRS, NOWHERE, PIPES, Op, Program, Where, barrier, set_flag, wait_flag
 
 __all__ = ["Step", "place_flags"]
 
@@ -98,6 +98,9 @@ class _Placer:
         clock = self.clocks[pipe]
         if source == pipe or clock[source] >= first:
             return
+        if (PIPES[source], PIPES[pipe]) not in LEGAL_PAIRS:
+            self._order_all(second)
+            return
         event = self._free_id(source, pipe, first, second)
         self.held[source, pipe, event] = second
         key = (source, pipe, event)
@@ -108,6 +111,12 @@ class _Placer:
         self.after.setdefault(first, []).append(set_op)
         self.before.setdefault(second, []).append(wait_op)
         self.clocks[pipe] = [max(a, b) for a, b in zip(clock, self.snapshots[first], strict=True)]
+
+    def _order_all(self, second: int) -> None:
+        """A barrier over all pipes, where the chip has no flag for the pair: everybody knows of everything before."""
+        self.before.setdefault(second, []).append(barrier("ALL"))
+        latest = [clock[pipe] for pipe, clock in enumerate(self.clocks)]
+        self.clocks = [list(latest) for _ in PIPES]
 
     def _free_id(self, source: int, target: int, first: int, second: int) -> int:
         known = self.snapshots[first][target]

@@ -15,7 +15,17 @@ from ...layouts import IntArray, dtype_bits
 from .core import Core
 from .errors import AscendError
 
-__all__ = ["Cost", "copy_cost", "cube_k", "fixpipe_cost", "load_cost", "mmad_cost", "runs_of"]
+__all__ = [
+    "Cost",
+    "copy_cost",
+    "cube_k",
+    "cube_type",
+    "fixpipe_cost",
+    "load_cost",
+    "mmad_cost",
+    "path_cost",
+    "runs_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +100,34 @@ def load_cost(core: Core, side: str, valid: int, padded: int, transposed: bool =
     return Cost(math.ceil(core.number("mte1.start") + padded / rate), 0, valid, padded, valid / rate)
 
 
+_MX_K = 64
 _K_NAMES = {
     "f16": "f16", "bf16": "f16", "f32": "f32", "tf32": "hf32", "hf32": "hf32", "s8": "int8", "u8": "int8",
     "int8": "int8", "uint8": "int8", "int4": "int4", "s4": "int4",
     "e4m3": "fp8", "e5m2": "fp8", "fp8": "fp8", "hif8": "fp8",
     "mxfp4": "mx4", "mxfp8": "mx8", "e2m1": "mx4", "fp4": "mx4",
 }  # fmt: skip
+
+
+def path_cost(core: Core, pipe: str, rate: str, valid: int, padded: int) -> Cost:
+    """A move inside the core by the vendor's form: the start of the pipe, then `padded` bytes at the rate of the path.
+
+    >>> from bankbench.sim.chip import load_chip
+    >>> from bankbench.sim.ascend import read_core
+    >>> path_cost(read_core(load_chip("a2")), "MTE1", "mte1.BT", 1000, 1024).busy
+    58
+    """
+    cycles = core.number(f"{pipe.lower()}.start") + padded / core.number(rate)
+    return Cost(math.ceil(cycles), 0, valid, padded)
+
+
+def cube_type(dtype: str) -> str:
+    """What the cube calls an operand type: `f16`, `int8`, `fp8`, `mx4`, ...; "" for a type that no cube has.
+
+    >>> cube_type("bf16"), cube_type("float16"), cube_type("u8")
+    ('f16', 'f16', 'int8')
+    """
+    return _K_NAMES.get(dtype.lower().replace("float", "f").replace("half", "f16"), "")
 
 
 def cube_k(core: Core, dtype: str) -> int:
@@ -106,7 +138,7 @@ def cube_k(core: Core, dtype: str) -> int:
     >>> cube_k(read_core(load_chip("a2")), "f16")
     16
     """
-    name = _K_NAMES.get(dtype.lower().replace("float", "f").replace("half", "f16"), "")
+    name = cube_type(dtype)
     path = f"cube.k_{name}"
     if not name or not core.chip.has(path) or core.chip[path] is None:
         known = sorted(
@@ -120,7 +152,12 @@ def mmad_cost(core: Core, m: int, n: int, k: int, dtype: str) -> Cost:
     """One Mmad: whole blocks of 16 x 16 x k, `gap` cycles between instructions, `start` cycles until the first result.
 
     `valid` and `moved` are multiply-accumulates here (asked for, and computed on padding too). AscendError for extents
-    outside 0..4095; a zero extent does nothing.
+    outside 0..4095, and for MX types whose k is no multiple of 64; a zero extent does nothing.
+
+    >>> from bankbench.sim.chip import load_chip
+    >>> from bankbench.sim.ascend import read_core
+    >>> mmad_cost(read_core(load_chip("a2")), 128, 256, 64, "f16").busy  # 8 * 16 * 4 blocks and the gap
+    519
     """
     limit = core.chip.integer("cube.max_mnk")
     for name, extent in (("m", m), ("n", n), ("k", k)):
@@ -128,6 +165,8 @@ def mmad_cost(core: Core, m: int, n: int, k: int, dtype: str) -> Cost:
             raise AscendError(f"mmad: {name} = {extent}; an Mmad takes 0 to {limit}")
     if not m * n * k:
         return Cost(0, 0, 0, 0)
+    if cube_type(dtype).startswith("mx") and k % _MX_K:
+        raise AscendError(f"mmad: k = {k}; {dtype} takes multiples of {_MX_K}")
     rows, cols, deep = core.chip.integer("cube.m"), core.chip.integer("cube.n"), cube_k(core, dtype)
     blocks = -(-m // rows) * -(-n // cols) * -(-k // deep)
     gap = core.chip.integer("cube.gap")
@@ -137,19 +176,50 @@ def mmad_cost(core: Core, m: int, n: int, k: int, dtype: str) -> Cost:
 
 
 def fixpipe_cost(
-    core: Core, m: int, n: int, out_dtype: str, to: str, *, cores: int = 1, runs: int = 1
+    core: Core,
+    m: int,
+    n: int,
+    out_dtype: str,
+    to: str,
+    *,
+    cores: int = 1,
+    runs: int = 1,
+    transposed: bool = False,
 ) -> Cost:
-    """L0C out through FIX to GM or L1, converting to `out_dtype`: L0C is read as whole 16 x 16 blocks of 4 bytes."""
+    """L0C out through FIX to GM, L1 or UB, converting to `out_dtype`: L0C is read as whole 16 x 16 blocks of 4 bytes.
+
+    `transposed` results (nz2dn) leave at a part of the rate. AscendError for a path or a type that the chip does not
+    have, or whose rate is not public.
+
+    >>> from bankbench.sim.chip import load_chip
+    >>> from bankbench.sim.ascend import read_core
+    >>> [fixpipe_cost(read_core(load_chip("950")), 128, 128, t, "L1").busy - 26 for t in ("f32", "f16", "s8")]
+    [512, 256, 256]
+    """
     read = -(-m // 16) * -(-n // 16) * 1024
     bits = dtype_bits(out_dtype)
     valid = -(-m * n * bits // 8)
-    chip = core.chip
+    chip, shared = core.chip, 0.0
     if to == "GM":
         out = valid / core.number("fix.out")
         shared = cores * valid / core.number("mte2.l2_gb_s") * core.clock_mhz / 1000
-    elif chip.has("fix.bytes_l1"):
-        out, shared = valid / (chip.number("fix.bytes_l1") / (2 if bits == 8 else 1)), 0.0
+    elif to == "UB":
+        if not chip.has("fix.bytes_ub"):
+            raise AscendError(f"fixpipe: {chip.title} has no path L0C -> UB; go through GM")
+        out = valid / chip.number("fix.bytes_ub")
     else:
-        out, shared = m * n / chip.number("fix.elements_l1"), 0.0
+        out = m * n / chip.number("fix.elements_l1")
+        if chip.has("fix.bytes_l1"):
+            out = max(out, valid / chip.number("fix.bytes_l1"))
+        elif bits > 16:
+            raise AscendError(
+                f"fixpipe: {out_dtype} into L1: unknown, {chip.title} documents 16- and 8-bit results"
+            )
+    if transposed:
+        if not chip.has("fix.nz2dn"):
+            raise AscendError(
+                f"fixpipe: {chip.title} stores rows (nz2nd) or NZ, no columns; those are for 3510"
+            )
+        out /= chip.number("fix.nz2dn")
     cycles = math.ceil(max(core.number("fix.start") + max(read / core.number("fix.read"), out, runs), shared))
     return Cost(cycles, 0, valid, -(-read * bits // 32), out)

@@ -159,14 +159,20 @@ def test_an_expected_flag_error_is_an_answer() -> None:
         ((("layout: ColumnMajor", "layout: RowMajor"),), r"x.yaml:24: .*cannot transpose on the way to nZ"),
         ((("A[m, k1]", "A[m, k1, 3]"),), r"x.yaml:23: .*the coordinate 3; they have to agree"),
         ((("A[m, k1]", "A[m, q]"),), r"x.yaml:23: .*name 'q' is not allowed here"),
-        ((("to: A2}\n", "to: C2}\n"),), r"x.yaml:27: .*LoadData moves L1 to L0A or L0B, not L1 to L0C"),
+        (
+            (("to: A2}\n", "to: C2}\n"),),
+            r"x.yaml:27: .*LoadData moves L1 to L0A, L0B, BT or FB, not L1 to L0C",
+        ),
         ((("[128, 256], slots: 2", "[512, 512], slots: 2"),), r"x.yaml:13: ascend.tiles.A1: L1: A1 asks for"),
         ((('k: "0:256:64"', 'k: "0:256:0"'),), r"x.yaml:25: .*'0:256:0' is no range"),
         ((("chip: ascend910b", "chip: h200"),), r"needs an Ascend chip, h200 is none"),
         ((("slots: 2}\n    C2", "slots: 7}\n    C2"),), r"L0B: B2 asks for 7 x"),
         ((("mmad: {a: A2, b: B2", "mmad: {a: B2, b: A2"),), r"mmad: B2 lies in L0B, it has to be in L0A"),
         ((("dtype: f16, layout", "dtype: f32, layout"),), r"f32 into f16; MTE2 does not convert"),
-        ((("500, 1100", "500, 70000"),), r"70000 elements a line; srcDValue holds at most 65535"),
+        (
+            (("500, 1100", "500, 70000"),),
+            r"70000 elements a line of the matrix; srcDValue holds at most 65535",
+        ),
         ((('init: "k1 + k == 0"', "init: 0"),), r"C2 is read before anything fills it"),
     ],
 )
@@ -249,3 +255,138 @@ def test_stated_cycles_are_checked() -> None:
 def test_nothing_to_do_is_refused() -> None:
     with pytest.raises(ScenarioError, match="give tiles, a schedule, vectors or lanes"):
         loads("name: x\nchip: a2\nascend: {cores: 2}\n")
+
+
+INSIDE = """name: x
+chip: "CHIP"
+ascend:
+  matrices:
+    A: {shape: [128, 128]}
+    V: {shape: [1024], dtype: f32}
+    C: {shape: [128, 128]}
+    D: {shape: [128, 128], layout: ColumnMajor}
+    Z: {shape: [128, 128], layout: zN}
+  tiles:
+    A1: {in: L1, shape: [128, 128]}
+    V1: {in: L1, shape: [256], dtype: f32, layout: VectorLayout}
+    A2: {in: L0A, shape: [128, 128]}
+    B2: {in: L0B, shape: [128, 128]}
+    C2: {in: L0C, shape: [128, 128], dtype: f32}
+    MORE
+  schedule:
+    - copy: {from: "A[0, 0]", to: A1}
+    - load: {from: A1, to: A2}
+    - load: {from: A1, to: B2}
+    - mmad: {a: A2, b: B2, c: C2}
+    STEPS
+"""
+
+
+def inside(chip: str, steps: str, tile: str = ""):
+    text = INSIDE.replace("CHIP", chip).replace("MORE", tile or "{}").replace("STEPS", steps)
+    return run_scenario(loads(text.replace("    {}\n", ""), "x.yaml"))
+
+
+TABLE = '- copy: {from: "V[0]", to: V1}\n    - load: {from: V1, to: T}'
+
+
+@pytest.mark.parametrize(
+    ("chip", "tile", "steps", "path", "cycles"),
+    [
+        ("a2", "T: {in: BT, shape: [128], dtype: f32}", TABLE, "L1 -> BT", 26 + 16),
+        ("a2", "T: {in: FB, shape: [128], dtype: f32}", TABLE, "L1 -> FB", 26 + 16),
+        ("950", "U: {in: UB, shape: [128, 128]}", "- fixpipe: {from: C2, to: U}", "L0C -> UB", 26 + 256),
+        (
+            "950",
+            "U: {in: L1, shape: [128, 128], dtype: f32}",
+            "- fixpipe: {from: C2, to: U}",
+            "L0C -> L1",
+            26 + 512,
+        ),
+        ("a2", "", '- copy: {from: A1, to: "Z[0, 0]"}', "L1 -> GM", None),
+    ],
+)
+def test_paths_that_a_chip_has(chip: str, tile: str, steps: str, path: str, cycles: int | None) -> None:
+    result = inside(chip, steps, tile)
+    assert result.violations == ()
+    assert path in column(result, "paths", "path", "moved")
+    named = "load V1" if path.endswith(("BT", "FB")) else "fixpipe"
+    if cycles is not None:
+        [row] = [row for row in result.table("instructions").rows() if row["instruction"].startswith(named)]
+        assert row["end"] - row["start"] == cycles
+
+
+@pytest.mark.parametrize(
+    ("chip", "tile", "steps", "message"),
+    [
+        ("a2", "U: {in: UB, shape: [128, 128]}", "- fixpipe: {from: C2, to: U}", "has no path L0C -> UB"),
+        (
+            "a2",
+            "U: {in: L1, shape: [128, 128], dtype: f32}",
+            "- fixpipe: {from: C2, to: U}",
+            "f32 into L1: unknown",
+        ),
+        ("a2", "", '- fixpipe: {from: C2, to: "D[0, 0]"}', "stores rows"),
+        ("a2", "", '- copy: {from: A1, to: "C[0, 0]"}', "the matrix has the layout zN"),
+        ("950", "", '- copy: {from: A1, to: "Z[0, 0]"}', "has no path L1 -> GM"),
+        ("a2", "", '- copy: {from: A2, to: "C[0, 0]"}', "L0A is not"),
+        ("a2", "", '- copy: {from: "A[0, 0]", to: A2}', "copy into L1, then load"),
+        (
+            "a2",
+            "T: {in: L0B, shape: [128, 64], dtype: s8}",
+            "- load: {from: A1, to: T}",
+            "MTE1 does not convert",
+        ),
+    ],
+)
+def test_paths_that_a_chip_does_not_have(chip: str, tile: str, steps: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        inside(chip, steps, tile)
+    assert message in str(error.value)
+    assert str(error.value).startswith("x.yaml:")
+
+
+def test_operands_of_two_types_are_not_multiplied() -> None:
+    text = INSIDE.replace("CHIP", "a2").replace(
+        "    MORE\n", "    S1: {in: L1, shape: [128, 128], dtype: s8}\n"
+    )
+    text = text.replace("B2: {in: L0B, shape: [128, 128]}", "B2: {in: L0B, shape: [128, 128], dtype: s8}")
+    text = text.replace("C: {shape: [128, 128]}", "C: {shape: [128, 128], dtype: s8}")
+    text = text.replace(
+        "- load: {from: A1, to: B2}", '- copy: {from: "C[0, 0]", to: S1}\n    - load: {from: S1, to: B2}'
+    )
+    with pytest.raises(ScenarioError, match=r"A2 is f16, B2 s8; both have to be of one kind"):
+        run_scenario(loads(text.replace("    STEPS\n", ""), "x.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "tile", "message"),
+    [
+        ("[100000, 64]", "[128, 64]", ""),  # a tall matrix of short lines has a short pitch
+        ("[64, 65535]", "[64, 64]", ""),
+        ("[64, 65536]", "[64, 64]", "65536 elements a line of the matrix; srcDValue holds at most 65535"),
+        ("[20000, 8]", "[16384, 8]", ""),
+    ],
+)
+def test_fields_of_a_relayout_copy(matrix: str, tile: str, message: str) -> None:
+    text = (
+        f"name: x\nchip: a2\nascend:\n  matrices: {{A: {{shape: {matrix}}}}}\n"
+        f"  tiles: {{T: {{in: L1, shape: {tile}}}}}\n"
+        '  schedule: [{copy: {from: "A[0, 0]", to: T}}]\n'
+    )
+    if message:
+        with pytest.raises(ScenarioError, match=message):
+            run_scenario(loads(text))
+    else:
+        assert run_scenario(loads(text)).violations == ()
+
+
+@pytest.mark.parametrize("bound", ["x", "0:x", "10000000000000000000000000", "0:9:-1", "[]", "1.5"])
+@pytest.mark.parametrize("name", ["ascend-matmul-8192", "ascend-fixpipe-epilogue"])
+def test_bounds_of_loops_that_cannot_be_read(name: str, bound: str) -> None:
+    text = load(name).source.text
+    variable = re.search(r'for: \{(\w+): ("[^"]*"|\d+)', text)
+    assert variable is not None
+    wrong = text.replace(variable[0], f"for: {{{variable[1]}: '{bound}'")
+    with pytest.raises(ScenarioError, match="is no range"):
+        run_scenario(loads(wrong, "x.yaml"))
