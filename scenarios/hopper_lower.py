@@ -145,8 +145,8 @@ def block_barrier(engines: Engines) -> list[Instruction]:
     """The barrier of the block beside engines: all warps, and what they know of copies is passed on."""
     name = "of the block"
     return [
-        Instruction("SYNCS.BAR.ARV", detail=NamedArrive(name, engines.warps)),
-        Instruction("SYNCS.BAR.SYNC", detail=NamedWait(name, engines.warps)),
+        Instruction("SYNCS.BAR.ARV", detail=NamedArrive(name, engines.warps, True)),
+        Instruction("SYNCS.BAR.SYNC", detail=NamedWait(name, engines.warps, True)),
     ]
 
 

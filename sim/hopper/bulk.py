@@ -63,7 +63,7 @@ class BulkGroups:
         self.free = 0.0
         """When the path of cp.async takes the next warp instruction."""
         self.after = sm.chip.integer("async.tma.store_wait_all")
-        self.latency = sm.chip.integer("async.cp_async.latency")
+        self.latency = {where: sm.chip.integer(f"async.cp_async.latency_{where}") for where in ("l1", "l2")}
 
     def add(self, warp: Warp, stores: bool, event: Event | None = None) -> _Copy:
         """A copy was issued and belongs to the open group."""
@@ -75,14 +75,13 @@ class BulkGroups:
         """An LDGSTS was issued: the SM takes one every few cycles, its bytes come a latency later."""
         self.number += 1
         where = "l1" if detail.in_l1 else "l2"
+        # copies past L1 come from L2 wherever their source was read before
+        latency = self.latency["l2" if detail.op.startswith("cg") else where]
         floor = float(self.sm.chip[f"async.cp_async.floor_{where}"][detail.op])
         self.free = max(self.free, float(now)) + floor
-        event = None
-        if detail.region:
-            key = ("cp.async", warp.id)
-            event = self.sm.hazards.refill(detail.region, f"warp {warp.id}", key, self.sm.clock(warp), now)
+        event = self.sm.refill(detail.region, warp, "cp.async", now)
         copy = self.add(warp, False, event)
-        copy.done = copy.read = round(self.free) + self.latency
+        copy.done = copy.read = round(self.free) + latency
         if event is not None:
             event.done = copy.done
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..engine.agent import Hook
 from ..engine.clock import EVENT, NEVER, Stage
@@ -13,7 +13,7 @@ from ..engine.state import Warp
 from ..program import Instruction
 from .bulk import Commit, CopyWait, CpAsync
 from .copies import BulkCopy, Job
-from .mbarrier import Arrive, Clock, Mbarrier, NamedBarrier, PhaseWait, merge
+from .mbarrier import Arrive, Clock, Mbarrier, PhaseWait, merge
 from .tensor import GroupWait, IssueHook, WaitHook, Wgmma
 
 if TYPE_CHECKING:
@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["ClusterCopy", "NamedArrive", "NamedWait", "hook_of"]
 
 
+D = TypeVar("D")
+
+
 @dataclass(frozen=True, slots=True)
 class NamedArrive:
-    """Detail of a BAR.ARV, or of the first half of a BAR.SYNC: one warp arrives at a named barrier of `warps` warps."""
+    """Detail of a BAR.ARV, or of the first half of a BAR.SYNC: one warp arrives at a named barrier of `warps` warps.
+
+    `block` says that it is the barrier of the whole block (__syncthreads), which is a little quicker.
+    """
 
     number: str
     warps: int
+    block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,7 @@ class NamedWait:
 
     number: str
     warps: int
+    block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +57,9 @@ class ClusterCopy:
 
 def hook_of(sm: HopperSm, item: Instruction) -> Hook | None:
     """What an instruction does, None when it is none of these."""
-    detail = item.detail
-    if isinstance(detail, Wgmma):
-        return IssueHook(sm, detail)
-    if isinstance(detail, GroupWait):
-        return WaitHook(sm, detail)
-    if isinstance(detail, Arrive):
-        return ArriveHook(sm, detail)
-    if isinstance(detail, PhaseWait):
-        return PhaseHook(sm, detail)
-    if isinstance(detail, BulkCopy):
-        return CopyHook(sm, detail)
-    if isinstance(detail, Commit):
-        return CommitHook(sm, detail)
-    if isinstance(detail, CopyWait):
-        return CopyWaitHook(sm, detail)
-    if isinstance(detail, CpAsync):
-        return CpAsyncHook(sm, detail)
-    if isinstance(detail, NamedArrive | NamedWait):
-        return NamedHook(sm, detail)
-    if isinstance(detail, ClusterCopy):
-        return ClusterHook(sm, detail)
+    own = _HOOKS.get(type(item.detail))
+    if own is not None:
+        return own(sm, item.detail)
     if item.op.startswith("LDC"):
         return ConstantLoad(sm)
     return Hook() if item.op.startswith("WARPGROUP.ARRIVE") else None
@@ -90,13 +80,37 @@ class Later(Stage):
         return NEVER
 
 
-class ArriveHook(Hook):
+class EngineHook(Hook, Generic[D]):
+    """An instruction of one of the engines, with what it has to know."""
+
+    def __init__(self, sm: HopperSm, detail: D) -> None:
+        self.sm, self.detail = sm, detail
+
+    def fills(self, region: str, barrier: Mbarrier, size: int, warp: Warp, now: int) -> Callable[[int], None]:
+        """A copy of `size` bytes into a region was issued: what has to be called when they have come.
+
+        The bytes count on the mbarrier, and whoever waits for its phase knows of the fill.
+        """
+        sm = self.sm
+        fill = sm.refill(region, warp, "fill", now)
+
+        def came(at: int) -> None:
+            told: Clock = {}
+            if fill is not None:
+                fill.done = at
+                told = {fill.key: fill.number}
+            if barrier.came(size, told, at):
+                sm.wake_waiting(barrier)
+            elif barrier.bytes < 0 and barrier.pending == barrier.count:
+                sm.hazards.more_bytes(barrier.name, at, -barrier.bytes)
+
+        return came
+
+
+class ArriveHook(EngineHook[Arrive]):
     """mbarrier.arrive, with or without expect_tx."""
 
     name = "mbarrier"
-
-    def __init__(self, sm: HopperSm, detail: Arrive) -> None:
-        self.sm, self.detail = sm, detail
 
     def condition(self, warp: Warp, op: Op) -> int:
         return self.sm.drained(warp)
@@ -104,30 +118,26 @@ class ArriveHook(Hook):
     def issued(self, warp: Warp, op: Op, now: int) -> None:
         clock = dict(self.sm.clock(warp))
         barrier = self.sm.mbarrier(self.detail.barrier, str(op))
+
+        def arrived(at: int) -> None:
+            if barrier.arrive(self.detail.count, self.detail.expect, clock, at):
+                self.sm.wake_waiting(barrier)
+
         if self.detail.remote:
             # half of the measured round trip: how it divides over the two ways was not measured
             way = round(self.sm.chip.number("async.cluster.round_trip") / 2) - self.sm.hand_off
-
-            def arrived(at: int) -> None:
-                self._arrive(barrier, clock, at)
-
             Later(self.sm, now + way, arrived)
-            return
-        self._arrive(barrier, clock, now)
-
-    def _arrive(self, barrier: Mbarrier, clock: Clock, now: int) -> None:
-        if barrier.arrive(self.detail.count, self.detail.expect, clock, now):
-            self.sm.wake_waiting(barrier)
+        else:
+            arrived(now)
 
 
-class PhaseHook(Hook):
+class PhaseHook(EngineHook[PhaseWait]):
     """mbarrier.try_wait until the phase of a parity has completed."""
 
     name = "mbarrier"
 
     def __init__(self, sm: HopperSm, detail: PhaseWait) -> None:
-        self.sm, self.detail = sm, detail
-        self.turns: dict[int, int] = {}
+        super().__init__(sm, detail)
         self.test = round(sm.chip.number("async.mbarrier.test")) - 10
 
     def _parity(self, warp: Warp) -> int:
@@ -155,75 +165,60 @@ class PhaseHook(Hook):
         return text
 
 
-class CopyHook(Hook):
-    """A TMA load or store."""
+class CopyHook(EngineHook[BulkCopy]):
+    """A TMA load or store. One warp issues them one after the other, tens of cycles apart."""
 
     name = "TMA unit"
 
     def __init__(self, sm: HopperSm, detail: BulkCopy) -> None:
-        self.sm, self.detail = sm, detail
+        super().__init__(sm, detail)
+        self.apart = sm.chip.integer("async.tma.issue_store" if detail.store else "async.tma.issue")
+
+    def condition(self, warp: Warp, op: Op) -> int:
+        return self.sm.copy_after.get(warp.id, 0)
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
         sm, detail = self.sm, self.detail
-        if detail.store:
-            event = sm.hazards.stored(detail.region, warp.id, now) if detail.region else None
-            copy = sm.groups.add(warp, True, event)
-
-            def read(job: Job, at: int) -> None:
-                copy.read = max(job.least, at)
-                copy.done = copy.read + sm.groups.after
-                if event is not None:
-                    event.done = at
-                sm.groups.known()
-
-            sm.copies.issue(detail, now, warp.id, read)
+        sm.copy_after[warp.id] = now + self.apart
+        if not detail.store:
+            came = self.fills(detail.region, sm.mbarrier(detail.barrier, str(op)), detail.bytes, warp, now)
+            sm.copies.issue(detail, now, warp.id, lambda job, at: came(at))
             return
-        barrier = sm.mbarrier(detail.barrier, str(op))
-        fill = None
-        if detail.region:
-            fill = sm.hazards.refill(detail.region, f"warp {warp.id}", ("fill", warp.id), sm.clock(warp), now)
+        event = sm.hazards.stored(detail.region, warp.id, now) if detail.region else None
+        copy = sm.groups.add(warp, True, event)
 
-        def came(job: Job, at: int) -> None:
-            told = {fill.key: fill.number} if fill is not None else {}
-            if fill is not None:
-                fill.done = at
-            if barrier.came(detail.bytes, told, at):
-                sm.wake_waiting(barrier)
-            elif barrier.bytes < 0 and barrier.pending == barrier.count:
-                sm.hazards.more_bytes(barrier.name, at, -barrier.bytes)
+        def read(job: Job, at: int) -> None:
+            copy.read = max(job.least, at)
+            copy.done = copy.read + sm.groups.after
+            if event is not None:
+                event.done = at
+            sm.groups.known()
 
-        sm.copies.issue(detail, now, warp.id, came)
+        sm.copies.issue(detail, now, warp.id, read)
+
+    def reason(self, warp: Warp, op: Op) -> str:
+        return "its copy before"
 
 
-class CommitHook(Hook):
+class CommitHook(EngineHook[Commit]):
     """cp.async.bulk.commit_group and cp.async.commit_group."""
-
-    def __init__(self, sm: HopperSm, detail: Commit) -> None:
-        self.sm, self.detail = sm, detail
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
         self.sm.groups.commit(warp, self.detail.stores)
 
 
-class CopyWaitHook(Hook):
+class CopyWaitHook(EngineHook[CopyWait]):
     """cp.async.bulk.wait_group(.read) and cp.async.wait_group."""
 
     name = "copies"
-
-    def __init__(self, sm: HopperSm, detail: CopyWait) -> None:
-        self.sm, self.detail = sm, detail
 
     def condition(self, warp: Warp, op: Op) -> int:
         return self.sm.groups.until(warp, self.detail)
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
-        what = (
-            "cp.async"
-            if not self.detail.stores
-            else "sources of TMA stores"
-            if self.detail.read
-            else "TMA stores"
-        )
+        what = "cp.async"
+        if self.detail.stores:
+            what = "sources of TMA stores" if self.detail.read else "TMA stores"
         self.sm.waited(warp, what, now)
         self.sm.groups.passed(warp, self.detail)
 
@@ -231,31 +226,23 @@ class CopyWaitHook(Hook):
         return "its committed copies"
 
 
-class CpAsyncHook(Hook):
+class CpAsyncHook(EngineHook[CpAsync]):
     """cp.async of one warp."""
 
     name = "cp.async"
-
-    def __init__(self, sm: HopperSm, detail: CpAsync) -> None:
-        self.sm, self.detail = sm, detail
 
     def issued(self, warp: Warp, op: Op, now: int) -> None:
         self.sm.groups.cp_async(warp, self.detail, now)
 
 
-class NamedHook(Hook):
+class NamedHook(EngineHook[NamedArrive | NamedWait]):
     """bar.sync and bar.arrive."""
 
     name = "named barrier"
 
     def __init__(self, sm: HopperSm, detail: NamedArrive | NamedWait) -> None:
-        self.sm, self.detail = sm, detail
-        each = sm.chip.integer("async.named_barrier.warp")
-        pair = sm.chip.integer("async.named_barrier.pair") // 2 - 2 * each
-        known = sm.named.setdefault(
-            detail.number, NamedBarrier(detail.number, detail.warps, lambda warps: pair + each * warps)
-        )
-        self.barrier = known
+        super().__init__(sm, detail)
+        self.barrier = sm.named_barrier(detail.number, detail.warps, detail.block)
 
     def condition(self, warp: Warp, op: Op) -> int:
         if isinstance(self.detail, NamedArrive):
@@ -280,35 +267,20 @@ class NamedHook(Hook):
         return f"named barrier {self.barrier.number}, at which {missing} of {self.barrier.warps} warps are missing"
 
 
-class ClusterHook(Hook):
+class ClusterHook(EngineHook[ClusterCopy]):
     """A bulk copy from shared memory to that of another CTA of the cluster."""
 
     name = "cluster"
 
-    def __init__(self, sm: HopperSm, detail: ClusterCopy) -> None:
-        self.sm, self.detail = sm, detail
-
     def issued(self, warp: Warp, op: Op, now: int) -> None:
         sm, detail = self.sm, self.detail
-        barrier = sm.mbarrier(detail.barrier, str(op))
+        came = self.fills(detail.region, sm.mbarrier(detail.barrier, str(op)), detail.bytes, warp, now)
         figure = sm.chip.number
-        busy = max(detail.bytes / figure("async.cluster.rate"), figure("async.cluster.issue"))
+        moved = detail.bytes / figure("async.cluster.rate")
         start = max(float(now), sm.cluster_free)
-        sm.cluster_free = start + busy
+        sm.cluster_free = start + max(moved, figure("async.cluster.issue"))
         way = figure("async.cluster.round_trip") / 2 - sm.hand_off
-        at = round(start + way + detail.bytes / figure("async.cluster.rate"))
-        fill = None
-        if detail.region:
-            fill = sm.hazards.refill(detail.region, f"warp {warp.id}", ("fill", warp.id), sm.clock(warp), now)
-
-        def came(cycle: int) -> None:
-            if fill is not None:
-                fill.done = cycle
-            told = {fill.key: fill.number} if fill is not None else {}
-            if barrier.came(detail.bytes, told, cycle):
-                sm.wake_waiting(barrier)
-
-        Later(sm, at, came)
+        Later(sm, round(start + way + moved), came)
 
 
 class ConstantLoad(Hook):
@@ -324,3 +296,19 @@ class ConstantLoad(Hook):
             warp.pending[op.sets] += 1
             partition = self.sm.machine.partitions[warp.partition]
             partition.released(warp, op.sets, now + self.sm.own.constant_load)
+
+
+_HOOKS: dict[type, Callable[[HopperSm, Any], Hook]] = {
+    Wgmma: IssueHook,
+    GroupWait: WaitHook,
+    Arrive: ArriveHook,
+    PhaseWait: PhaseHook,
+    BulkCopy: CopyHook,
+    Commit: CommitHook,
+    CopyWait: CopyWaitHook,
+    CpAsync: CpAsyncHook,
+    NamedArrive: NamedHook,
+    NamedWait: NamedHook,
+    ClusterCopy: ClusterHook,
+}
+"""What carries out an instruction, by the kind of its detail."""

@@ -7,7 +7,6 @@ lets a wait for parity 1 pass. Each execution of a wait in a loop turns its pari
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..engine.clock import NEVER
@@ -124,13 +123,21 @@ class Mbarrier:
 
 @dataclass(slots=True)
 class NamedBarrier:
-    """bar.sync and bar.arrive with a number and a count of warps."""
+    """bar.sync and bar.arrive with a number and a count of warps.
+
+    As at the barrier of the block (`engine/barrier.py`), arrivals are processed one after the other, `step` cycles each
+    and `first` cycles after their issue at the earliest; `last` cycles after the last one all go on.
+    """
 
     number: str
     warps: int
-    cost: Callable[[int], int]
+    first: int
+    step: int
+    last: int
     arrived: int = 0
     round: int = 0
+    free: int = 0
+    """When the arrivals so far have been processed."""
     release: int = 0
     waiting: dict[int, Warp] = field(default_factory=dict)
     knows: Clock = field(default_factory=dict)
@@ -139,12 +146,13 @@ class NamedBarrier:
     def arrive(self, clock: Clock, now: int) -> bool:
         """One warp arrives; whether it was the last."""
         self.arrived += 1
+        self.free = max(self.free, now + self.first) + self.step
         merge(self.knows, clock)
         if self.arrived < self.warps:
             return False
         self.arrived = 0
         self.round += 1
-        self.release = now + self.cost(self.warps)
+        self.release = self.free + self.last
         self.told = self.knows
         self.knows = dict(self.told)
         return True
@@ -155,4 +163,4 @@ class NamedBarrier:
 
     def state(self, now: int) -> tuple[object, ...]:
         """All that its future depends on."""
-        return (self.arrived, max(self.release - now, -64))
+        return (self.arrived, max(self.free - now, 0), max(self.release - now, -64))

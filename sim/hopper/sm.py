@@ -16,6 +16,7 @@ from ..engine.port import Port
 from ..engine.returns import Returns
 from ..engine.slots import Slots
 from ..engine.state import Access, Warp
+from ..engine.timing import timing_of
 from ..program import Instruction
 from .bulk import BulkGroups
 from .constants import async_of
@@ -68,6 +69,8 @@ class HopperSm(Agent):
         self.watched: dict[int, tuple[str, ...]] = {}
         self.rounds: dict[tuple[int, str], int] = {}
         """Round of a named barrier in which a warp arrived last."""
+        self.copy_after: dict[int, int] = {}
+        """The cycle from which each warp may issue its next copy."""
         self.cluster_free = 0.0
         """When the way to the other CTA takes the next copy."""
         self._turns: dict[tuple[int, str], int] = {}
@@ -143,6 +146,7 @@ class HopperSm(Agent):
             tuple(barrier.state(now) for barrier in self.named.values()),
             tuple(turn & 1 for _, turn in sorted(self._turns.items())),
             max(self.cluster_free - now, 0.0),
+            tuple((warp, max(after - now, 0)) for warp, after in sorted(self.copy_after.items())),
         )
 
     def skipped(self, periods: int, cycles: int) -> None:
@@ -188,6 +192,12 @@ class HopperSm(Agent):
     def clock(self, warp: Warp) -> Clock:
         """What a warp knows to have happened."""
         return self.clocks.setdefault(warp.id, {})
+
+    def refill(self, region: str, warp: Warp, kind: str, now: int) -> Event | None:
+        """A copy of a warp begins to fill a region; None when the region is nobody's business."""
+        if not region:
+            return None
+        return self.hazards.refill(region, f"warp {warp.id}", (kind, warp.id), self.clock(warp), now)
 
     # -- wgmma
 
@@ -268,6 +278,28 @@ class HopperSm(Agent):
         known = self.barriers.get(name)
         if known is None:
             raise EngineError(f"{place}: no mbarrier {name!r} (known: {', '.join(self.barriers) or 'none'})")
+        return known
+
+    def named_barrier(self, number: str, warps: int, block: bool) -> NamedBarrier:
+        """The named barrier of a number. Raises EngineError when it was used with another number of warps."""
+        known = self.named.get(number)
+        if known is None:
+            timing = timing_of(self.chip)
+            alone = timing.barrier_arrive + timing.barrier_release
+            figure = self.chip.number
+            if block:
+                more = figure("async.named_barrier.block") - alone
+            else:
+                more = figure("async.named_barrier.pair") / 2 - alone - 2 * timing.barrier_step
+            known = self.named[number] = NamedBarrier(
+                number,
+                warps,
+                timing.barrier_arrive,
+                timing.barrier_step,
+                timing.barrier_release + round(more),
+            )
+        if known.warps != warps:
+            raise EngineError(f"named barrier {number} of {known.warps} warps is used with {warps} as well")
         return known
 
     def _held(self, begin: int, end: int) -> int:

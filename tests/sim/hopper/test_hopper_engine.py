@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from bankbench.sim.engine import EngineError
 from bankbench.sim.hopper import (
@@ -14,6 +16,7 @@ from bankbench.sim.hopper import (
     NamedArrive,
     NamedWait,
     copy_latency,
+    cp_async_cycles,
     wgmma_interval,
     wgmma_latency,
 )
@@ -159,14 +162,75 @@ def test_cluster_round_trip(hopper):
     assert run.cycles / 5 == pytest.approx(1035, rel=0.05)
 
 
-def test_cp_async_at_its_rate(hopper):
-    code = [hopper.ins("LDGSTS", CpAsync("ca16"), 2)] * 50
+def cp_async_stream(hopper, op: str, warps: int, in_l1: bool, trips: int) -> int:
+    """Groups of 8 with three groups under way, as the streams were measured."""
+    code = [hopper.ins("LDGSTS", CpAsync(op, "", in_l1), 2)] * 8
     code += [
         hopper.ins("LDGDEPBAR", Commit(False)),
-        hopper.ins("LDGDEPBAR.WAIT", CopyWait(0, False, False)),
+        hopper.ins("LDGDEPBAR.WAIT", CopyWait(2, False, False)),
     ]
-    run, _ = hopper.run(hopper.group(code, 4))
-    assert run.cycles == pytest.approx(200 * 6.87 + 430, rel=0.03)
+    return hopper.run(hopper.group(code, warps, trips))[0].cycles
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4, 8])
+@pytest.mark.parametrize("in_l1", [True, False])
+@pytest.mark.parametrize("op", ["ca4", "ca8", "ca16", "cg16"])
+def test_cp_async_streams_take_what_was_measured(hopper, op, in_l1, warps):
+    """The simulated stream against the formula, which is within 4 % of the measured ones."""
+    cycles = cp_async_stream(hopper, op, warps, in_l1, 40) - cp_async_stream(hopper, op, warps, in_l1, 20)
+    formula = cp_async_cycles(op, warps, hopper.chip, in_l1=in_l1)
+    assert cycles / (20 * 8 * warps) == pytest.approx(formula, rel=0.15)
+
+
+@pytest.mark.parametrize(("store", "apart"), [(False, 81), (True, 60)])
+def test_one_warp_issues_its_copies_apart_and_two_do_not_wait_for_each_other(hopper, store, apart):
+    """Eight small copies in straight-line code were measured at 647.5 cycles a round: 81 each."""
+    copy = hopper.ins("UTMASTG", BulkCopy(128, 0, True)) if store else hopper.load(128, "full")
+    code = [*([] if store else [hopper.arrive("full", 8 * 128)]), *[copy] * 8, hopper.ins("MOV")]
+    for warps, barriers in ((1, {"full": 1}), (2, {"full": 2})):
+        _, sm = hopper.run(hopper.group(code, warps), barriers=barriers)
+        issued: dict[int, list[int]] = {}
+        for job in sorted(sm.copies.log, key=lambda item: item.issued):
+            issued.setdefault(job.warp, []).append(job.issued)
+        assert len(issued) == warps
+        for cycles in issued.values():
+            assert [two - one for one, two in pairwise(cycles)] == [apart] * 7
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4, 8, 16])
+def test_the_barrier_of_the_block_beside_engines(hopper, warps):
+    """__syncthreads back to back: 13.25 + 2 W cycles."""
+    code = [
+        hopper.ins("SYNCS.BAR.ARV", NamedArrive("block", warps, True), 1),
+        hopper.ins("SYNCS.BAR.SYNC", NamedWait("block", warps, True), 1),
+    ]
+    long, short = (hopper.run(hopper.group(code * rounds, warps))[0].cycles for rounds in (20, 10))
+    assert (long - short) / 10 == pytest.approx(13.25 + 2 * warps, abs=1)
+
+
+def test_a_late_warp_at_a_named_barrier_costs_no_more_than_its_own_arrival(hopper):
+    """The others were processed before it came: 6 + 2 + 6 for it, and 5 that a named barrier adds."""
+    arrive, wait = NamedArrive("1", 16), NamedWait("1", 16)
+    both = [hopper.ins("SYNCS.BAR.ARV", arrive, 1), hopper.ins("SYNCS.BAR.SYNC", wait, 1)]
+    late = [hopper.ins("MOV", stall=200), *both]
+    run, _ = hopper.run(hopper.group(both, 15), hopper.group(late, 1), timeline=True, starts=[0] * 16)
+    arrived = max(entry.issue for entry in run.timeline if entry.op.text == "SYNCS.BAR.ARV")
+    assert arrived == 200
+    assert {entry.issue for entry in run.timeline if entry.op.text == "SYNCS.BAR.SYNC"} == {
+        219,
+        220,
+        221,
+        222,
+    }
+
+
+def test_a_named_barrier_has_one_number_of_warps(hopper):
+    code = [
+        hopper.ins("SYNCS.BAR.ARV", NamedArrive("3", 2), 1),
+        hopper.ins("SYNCS.BAR.SYNC", NamedWait("3", 4), 1),
+    ]
+    with pytest.raises(EngineError, match="named barrier 3 of 2 warps is used with 4 as well"):
+        hopper.run(hopper.group(code, 2))
 
 
 @pytest.mark.parametrize("stages", [2, 3, 4])
