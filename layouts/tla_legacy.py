@@ -72,7 +72,11 @@ class LegacyTag:
         return base + c[0] % inner_rows * s[0] + c[1] % inner_cols * s[2]
 
     def tile(self, tile: Sequence[int]) -> LegacyTag:
-        """`GetTileLayout(tile)`; LayoutError for the tags without it (zZ, nN)."""
+        """`GetTileLayout(tile)`; LayoutError for the tags without it (zZ, nN) and for a tile of wrong length.
+
+        C0 of NDC1HWC0, and C0 and N0 of KDC1KHKWN1N0C0, stay the parent's whatever the tile says, as in the headers
+        (which take N0 of the tile for strides all the same).
+        """
         sizes = tuple(int(n) for n in tile)
         if self.tag in {"zZ", "nN"}:
             raise LayoutError(f"tag {self.tag} has no tiles")
@@ -80,15 +84,20 @@ class LegacyTag:
             _check_rank(sizes, 2, self.tag)
             return padding_tag(self.tag, sizes[0], sizes[1], self.shape[0], self.shape[2])
         if self.tag == "NDC1HWC0":
-            return conv_tag(self.tag, sizes)
+            _check_rank(sizes, 6, self.tag)
+            packed = conv_tag(self.tag, (*sizes[:5], self.shape[3]))
+            return LegacyTag(self.tag, packed.shape, packed.stride, sizes)
         if self.tag == "KDC1KHKWN1N0C0":
-            k, n1, n0, c0 = sizes
-            outer = self.stride[2]
-            return LegacyTag(self.tag, (c0, k, n0, n1), (1, outer * n1 * n0, c0, outer * n0), sizes)
+            _check_rank(sizes, 4, self.tag)
+            k, n1, n0, _ = sizes
+            c0, own_n0, outer = self.shape[0], self.shape[2], self.stride[2]
+            return LegacyTag(self.tag, (c0, k, own_n0, n1), (1, outer * n1 * n0, c0, outer * n0), sizes)
         if self.tag in _MATRIX:
+            _check_rank(sizes, 2, self.tag)
             rows, cols = sizes
             shape = (self.shape[0], cd(rows, self.shape[0]), self.shape[2], cd(cols, self.shape[2]))
             return LegacyTag(self.tag, shape, self.stride, sizes)
+        _check_rank(sizes, len(self.shape), self.tag)
         return LegacyTag(self.tag, sizes, self.stride)
 
 

@@ -6,11 +6,13 @@ Source: the CATLASS headers (`MakeMxScaleLayout`, `MakeLayoutFmap`, `MakeLayoutF
 
 from __future__ import annotations
 
+from math import prod
+
 from .dtype import dtype_bytes
 from .int_tuple import IntTuple, Leaf, Static
 from .protocol import LayoutError
 from .tla import TlaLayout
-from .tla_tags import ceil_div, element_bits, from_tag, round_up
+from .tla_tags import ceil_div, from_tag, round_up
 
 _PAIR = Static(2)
 
@@ -49,6 +51,8 @@ def mx_scale_layout(tag: str, rows: Leaf, cols: Leaf, is_b: bool = False, arch: 
 def feature_map_layout(dtype: str, batch: Leaf, c1: Leaf, h: Leaf, w: Leaf) -> TlaLayout:
     """A feature map (batch, c1, h, w, C0), packed; C0 = 32 bytes of elements, so no 4-bit types.
 
+    Sizes become run-time ones whatever is passed, as in the headers.
+
     >>> print(feature_map_layout("int8", 1, 1, 3, 5))
     (1, 1, 3, 5, _32):(480, 480, 160, _32, _1) origin (1, 1, 3, 5, 32)
     """
@@ -64,14 +68,9 @@ def filter_layout(dtype: str, c1: Leaf, kh: Leaf, kw: Leaf, cout: Leaf, position
 
 
 def _packed(outer: tuple[Leaf, ...], c0: int) -> TlaLayout:
-    strides: list[Leaf] = []
-    step = c0 * int(outer[3])
-    for extent in (outer[2], outer[1]):
-        strides.insert(0, step)
-        step *= int(extent)
-    strides.insert(0, step)
-    stride = (*strides, Static(c0), Static(1))
-    return TlaLayout((*outer, Static(c0)), stride, (*(int(n) for n in outer), c0))
+    sizes = tuple(int(n) for n in outer)
+    strides = [c0 * prod(sizes[at:]) for at in range(1, len(sizes))]
+    return TlaLayout((*sizes, Static(c0)), (*strides, Static(c0), Static(1)), (*sizes, c0))
 
 
 def prepend_dimension(layout: TlaLayout) -> TlaLayout:
@@ -96,15 +95,16 @@ def default_values(layout: TlaLayout) -> TlaLayout:
 def tag_type(tag: str, dtype: str, arch: int = 2201) -> TlaLayout:
     """The layout type that a tag stands for (`TagToLayout`), run-time leaves 0.
 
-    LayoutError for tags that have no type of their own.
+    LayoutError for tags that have no type of their own: L0C and nN among others, and Weight4BitnZ but for fp4_e2m1 on
+    arch 3510. NC1HWC0 and CI1KHKWCOCI0 count C0 in bytes, so have none for 4-bit elements.
 
     >>> print(tag_type("zN", "f16").pair())
     ((_16, 0), (_16, 0)):((_16, _256), (_1, 0))
     """
     if tag in {"NC1HWC0", "CI1KHKWCOCI0"}:
-        c0 = Static(256 // element_bits(dtype))
+        c0 = Static(32 // dtype_bytes(dtype))
         return TlaLayout((0, 0, 0, 0, c0), (0, 0, 0, c0, Static(1)), (0, 0, 0, 0, 0))
-    fp4_weight = tag == "Weight4BitnZ" and arch == 3510 and element_bits(dtype) == 4
+    fp4_weight = tag == "Weight4BitnZ" and arch == 3510 and "e2m1" in dtype
     if tag in {"zZ", "nN"} and arch == 3510 and "e8m0" in dtype:
         return default_values(mx_scale_layout(tag, 1, 1))
     if tag not in {"RowMajor", "ColumnMajor", "VectorLayout", "zN", "nZ", "zZ"} and not fp4_weight:

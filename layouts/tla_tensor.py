@@ -112,11 +112,11 @@ def slice_and_offset(
     kept = [d for d, item in enumerate(arg) if _is_marker(item)]
     if not kept:
         raise LayoutError("a slice keeps at least one mode, marked '_'")
-    fixed: list[IntTuple] = [0 if _is_marker(item) else item for item in arg]  # pyright: ignore[reportAssignmentType]
+    fixed: IntTuple = tuple(0 if _is_marker(item) else item for item in arg)  # pyright: ignore[reportAssignmentType]
     if base is not None:
-        fixed = [a + b for a, b in zip(base, fixed, strict=True)]  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+        fixed = add(tuple(base), fixed)
     part = TlaLayout(*(tuple(items[d] for d in kept) for items in (shapes, strides, origins)))
-    return part, layout.offset(tuple(fixed))
+    return part, layout.offset(fixed)
 
 
 def _is_marker(item: SliceItem) -> bool:
