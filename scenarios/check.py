@@ -142,7 +142,7 @@ def _finding(kind: str, text: str, file: str) -> Finding:
 def expand(paths: Sequence[str | Path]) -> list[str | Path]:
     """The paths, checked to exist. Raises `ScenarioError` for one that is neither there nor in the catalogue."""
     for path in paths:
-        if not Path(path).exists():
+        if not Path(path).exists() and str(path) != "-":
             if Path(path).suffix in SUFFIXES or len(Path(path).parts) > 1:
                 raise ScenarioError(f"{path}: no such file or folder")
             load(path)

@@ -13,8 +13,12 @@ from .run import choose_chip
 
 
 def is_scenario(target: str) -> bool:
-    """Whether a text names a scenario file or a catalogue scenario (a layout or offsets otherwise)."""
-    return target.endswith((".yaml", ".yml", ".json")) or any(path.stem == target for path in catalogue())
+    """Whether a text names a scenario file (`-`: standard input) or a catalogue scenario, not a layout or offsets."""
+    return (
+        target == "-"
+        or target.endswith((".yaml", ".yml", ".json"))
+        or any(path.stem == target for path in catalogue())
+    )
 
 
 def explain_scenario(

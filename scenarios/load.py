@@ -35,12 +35,13 @@ class LoadedScenario:
 
 
 def load(name_or_path: str | Path) -> LoadedScenario:
-    """Loads a scenario file, or a catalogue scenario by its name.
+    """Loads a scenario file (`-` is standard input), or a catalogue scenario by its name.
 
     Raises `ScenarioError` with the place; an unknown catalogue name lists the nearest ones.
     """
     path = Path(name_or_path)
-    if not path.exists() and path.suffix not in (".yaml", ".yml", ".json") and len(path.parts) == 1:
+    named = not path.exists() and str(path) != "-"
+    if named and path.suffix not in (".yaml", ".yml", ".json") and len(path.parts) == 1:
         path = _catalogue_path(str(name_or_path))
     return validate(read_source(path))
 

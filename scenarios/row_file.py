@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -71,7 +70,9 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
 
 def _open(file: Path) -> IO[bytes]:
     if str(file) == "-":
-        return sys.stdin.buffer
+        from .source import standard_input
+
+        return standard_input()
     stream = file.open("rb")
     magic = stream.peek(2)[:2]
     # gzip.open gives a stream that io.TextIOWrapper reads like a plain one.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import yaml
 
@@ -39,12 +40,15 @@ class Source:
 
 
 def read_source(path: str | Path) -> Source:
-    """Reads and parses one file; raises `ScenarioError` when it is missing, unreadable, huge or not UTF-8."""
+    """Reads and parses one file, `-` for standard input.
+
+    Raises `ScenarioError` when it is missing, unreadable, huge or not UTF-8.
+    """
     path = Path(path)
     try:
         if path.is_dir():
             raise ScenarioError("is a folder; name a scenario file", place=Place(str(path)))
-        raw = path.read_bytes()
+        raw = standard_input().read(_MAX_BYTES + 1) if str(path) == "-" else path.read_bytes()
     except OSError as error:
         raise ScenarioError(f"cannot be read: {error.strerror or error}", place=Place(str(path))) from None
     if len(raw) > _MAX_BYTES:
@@ -57,7 +61,15 @@ def read_source(path: str | Path) -> Source:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise ScenarioError("not UTF-8 text", place=Place(str(path), line)) from None
-    return parse_source(_joined(text) if path.suffix == ".json" else text, str(path))
+    json = path.suffix == ".json" or text.lstrip().startswith("{")
+    return parse_source(_joined(text) if json else text, str(path))
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input. Raises `ScenarioError` where a program was started without one."""
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise ScenarioError("standard input is closed", place=Place("-"))
+    return sys.stdin.buffer
 
 
 def _joined(text: str) -> str:

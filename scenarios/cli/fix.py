@@ -10,6 +10,7 @@ import typer
 
 from . import _complete as complete
 from . import _options as o
+from ._show import show
 
 
 def fix(
@@ -94,14 +95,7 @@ def fix(
         from ...reports.folder import write_folder
 
         print(f"report: {write_folder(result, out) / 'report.html'}", file=sys.stderr)
-    if json:
-        from ...reports.files import dumps, result_json
-
-        print(dumps(result_json(result) | {"buffers": result.extra["fields"]}))
-    else:
-        from ...reports.terminal import print_result
-
-        print_result(result, plain=plain)
+    show(result, json=json, plain=plain, more={"buffers": result.extra["fields"]})
     raise typer.Exit(result.exit_code)
 
 

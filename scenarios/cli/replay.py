@@ -10,6 +10,7 @@ import typer
 
 from . import _complete as complete
 from ._errors import BAD_INPUT
+from ._show import show
 
 
 def replay(
@@ -61,14 +62,7 @@ def replay(
         from ...reports.folder import write_folder
 
         print(f"report: {write_folder(result, out) / 'report.html'}", file=sys.stderr)
-    if json:
-        from ...reports.files import dumps, result_json
-
-        print(dumps(result_json(result)))
-    else:
-        from ...reports.terminal import print_result
-
-        print_result(result, tables=("places",), plain=plain)
+    show(result, json=json, plain=plain, tables=("places",))
     if result.extra.get("problems"):
         raise typer.Exit(BAD_INPUT)
     raise typer.Exit(result.exit_code)

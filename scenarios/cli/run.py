@@ -10,6 +10,7 @@ import typer
 
 from . import _complete as complete
 from . import _options as o
+from ._show import show
 
 
 def run(
@@ -75,12 +76,5 @@ def run(
         with working("writing the report") as work:
             target = write_folder(result, out, work.step)
         print(f"report: {target / 'report.html'}", file=sys.stderr)
-    if json:
-        from ...reports.files import dumps, result_json
-
-        print(dumps(result_json(result)))
-    else:
-        from ...reports.terminal import print_result
-
-        print_result(result, plain=plain)
+    show(result, json=json, plain=plain)
     raise typer.Exit(result.exit_code)

@@ -10,6 +10,7 @@ import typer
 
 from . import _complete as complete
 from . import _options as o
+from ._show import show
 
 
 def sweep(
@@ -94,14 +95,7 @@ def sweep(
     command += [word for item in overrides or [] for word in ("--set", item)]
     result = outcome(loaded, plan, table, command=command, folder=str(folder))
     write_outputs(folder, result, best_scenarios(loaded, plan, table))
-    if json:
-        from ...reports.files import dumps, result_json
-
-        print(dumps(result_json(result)))
-    else:
-        from ...reports.terminal import print_result
-
-        print_result(result, tables=(), plain=plain)
+    show(result, json=json, plain=plain, tables=())
     raise typer.Exit(result.exit_code)
 
 

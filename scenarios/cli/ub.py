@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ._show import show
+
 
 def ub(
     words: Annotated[
@@ -51,12 +53,5 @@ def ub(
         from ...reports.folder import write_folder
 
         print(f"report: {write_folder(result, out) / 'report.html'}", file=sys.stderr)
-    if json:
-        from ...reports.files import dumps, result_json
-
-        print(dumps(result_json(result)))
-    else:
-        from ...reports.terminal import print_result
-
-        print_result(result, plain=plain)
+    show(result, json=json, plain=plain)
     raise typer.Exit(result.exit_code)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from . import _complete as complete
+from ._show import show
 
 
 def validate(
@@ -76,7 +77,5 @@ def validate(
         for row in json_rows(compared):
             print(dumps(row))
     else:
-        from ...reports.terminal import print_result
-
-        print_result(result, plain=plain)
+        show(result, json=False, plain=plain)
     raise typer.Exit(result.exit_code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,11 @@ from .search import Choice, Found, search
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """One buffer with its best layout: `fields` is its mapping for the scenario file."""
+    """One buffer with its best layout: `fields` is its mapping for the scenario file.
+
+    With `kept` the best layout is the scenario's own: it has less excess than everything searched, for instance
+    because it allows narrow accesses only, where the search keeps wide ones whole.
+    """
 
     name: str
     problem: Problem
@@ -40,6 +44,7 @@ class Fixed:
     found: Found
     fields: dict[str, Any]
     alternatives: dict[str, dict[str, Any]]
+    kept: bool = False
 
 
 def fix_scenario(
@@ -71,6 +76,14 @@ def fix_scenario(
     counted = _count(after, machine, names)
     assert counted is not None
     _check(fixed, counted)
+    own = loaded.source.data["buffers"]
+    fixed = [
+        replace(item, fields=own[item.name], kept=True) if _better_as_it_is(item, before, limits) else item
+        for item in fixed
+    ]
+    if any(item.kept for item in fixed):
+        after = with_buffers(loaded, {item.name: item.fields for item in fixed})
+        counted = _count(after, machine, names) or []
     return RunResult(
         name=f"fix-{loaded.scenario.name}",
         title=f"Layouts for {loaded.scenario.name}",
@@ -183,14 +196,35 @@ def _check(fixed: Sequence[Fixed], counted: Sequence[CountedAccess]) -> None:
         raise AssertionError(f"the search found {promised} excess wavefronts, the run {measured}")
 
 
+def _better_as_it_is(item: Fixed, before: list[CountedAccess] | None, limits: Limits) -> bool:
+    """Whether the scenario's own layout has less excess than the best that was found, and keeps the limits too."""
+    mine = _of(item, before or [])
+    if not mine or limits.align > 1 or limits.tma or limits.power_of_two:
+        return False
+    buffer = mine[0].access.buffer
+    if limits.max_bytes is not None and buffer is not None and buffer.footprint > limits.max_bytes:
+        return False
+    return sum(x.total("excess_wavefronts") for x in mine) < item.found.best.excess
+
+
+def _of(item: Fixed, counted: Sequence[CountedAccess]) -> list[CountedAccess]:
+    return [x for x in counted if x.access.buffer and x.access.buffer.name == item.name]
+
+
 def _headline(item: Fixed, before: list[CountedAccess] | None, after: Sequence[CountedAccess]) -> str:
     best = item.found.best
-    mine = [x for x in after if x.access.buffer and x.access.buffer.name == item.name]
+    mine = _of(item, after)
     wavefronts = sum(x.total("wavefronts") for x in mine)
+    if item.kept:
+        excess = sum(x.total("excess_wavefronts") for x in mine)
+        return (
+            f"{item.name}: keep it as it is: {plural(wavefronts, 'wavefront')}, "
+            f"{f'{excess:,}' if excess else 'no'} excess; the best of the others has {best.excess:,} excess"
+        )
     text = f"{item.name}: {layout_words(item, best)}: {plural(wavefronts, 'wavefront')}"
     text += f", {best.excess:,} excess" if best.excess else ", no excess"
     if before is not None:
-        old = [x for x in before if x.access.buffer and x.access.buffer.name == item.name]
+        old = _of(item, before)
         excess = sum(x.total("excess_wavefronts") for x in old)
         text += f" ({sum(x.total('wavefronts') for x in old):,} with {excess:,} excess before)"
     text += f", {best.bytes:,} bytes"
@@ -208,6 +242,11 @@ def layout_words(item: Fixed, choice: Choice) -> str:
 
 def _reasons(item: Fixed, chip: Chip, named: bool) -> list[str]:
     head = f"{item.name}: " if named else ""
+    if item.kept:
+        return [
+            f"{head}the best of the {item.found.judged:,} layouts searched, which keep chunks of {item.family.keep} "
+            f"bytes whole: {layout_words(item, item.found.best)}"
+        ]
     lines = [head + line for line in proof(item.problem, item.family, item.found, chip)]
     limits = item.family.limits.words()
     lines += [f"{head}limits kept: {', '.join(limits)}"] if limits else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -179,3 +181,34 @@ def test_a_terminal_that_knows_ascii_alone_gets_escapes(monkeypatch: pytest.Monk
     found = CliRunner(charset="ascii").invoke(APP, ["run", "tile.yaml"])
     assert found.exit_code == 0
     assert "Gr\\xf6\\xdfe" in found.stdout
+
+
+def test_a_scenario_comes_from_standard_input() -> None:
+    for command in ("run", "explain", "check", "fix"):
+        found = typed(command, "-", stdin=TILE)
+        assert found.exit_code == 0, found
+        assert "8 wavefronts" in found.stdout or "8 with 7 excess before" in found.stdout
+    assert "<" not in typed("run", "-", stdin=TILE.replace("f16", "f17")).stderr
+    assert typed("run", "-", stdin=TILE.replace("f16", "f17")).stderr.startswith(
+        "bankbench: -:3: buffers.tile.dtype"
+    )
+    pairs = json.dumps({"name": "x", "title": "\U0001f600", "buffers": {}, "accesses": []})
+    assert "invalid Unicode" not in typed("run", "-", stdin=pairs).stderr
+
+
+@pytest.mark.parametrize(("limit", "code"), [(8, 0), (7, 1)])
+@pytest.mark.parametrize("form", ["--plain", "--json"])
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(limit: int, code: int, form: str) -> None:
+    Path("tile.yaml").write_text(TILE.replace("max_wavefronts: 8", f"max_wavefronts: {limit}"))
+    reading, writing = os.pipe()
+    os.close(reading)  # the reader has gone before anything is written
+    script = "from bankbench.scenarios.cli import main; main()"
+    found = subprocess.run(
+        [sys.executable, "-c", script, "run", "tile.yaml", form],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert (found.returncode, found.stderr) == (code, "")

@@ -201,3 +201,27 @@ def test_two_buffers_and_other_banks() -> None:
 def test_the_terminal_stays_within_100_columns() -> None:
     lines = render_text(fix_scenario("transpose-pitch-32")).splitlines()
     assert max(map(len, lines)) <= 100
+
+
+NARROW = """
+name: t
+buffers:
+  tile: {BUFFER}
+accesses:
+  - {buffer: tile, name: wide, op: store, vector: 2, lanes: "[lane % 16, 2 * (lane // 16)]"}
+  - {buffer: tile, name: narrow, op: store, lanes: "[lane % 16, 2 * (lane // 16)]", for: {s: 2}}
+"""
+
+
+def test_a_layout_that_is_better_than_all_that_is_searched_stays() -> None:
+    # Rows of 17 doubles allow 8-byte stores only, and those are free; the search keeps 16-byte stores whole.
+    own = "{dtype: f64, pad: 1, shape: [32, 16]}"
+    result = fix_scenario(scenario(NARROW, own))
+    assert result.headline == (
+        "tile: keep it as it is: 8 wavefronts, no excess; the best of the others has 4 excess"
+    )
+    assert result.extra["fields"]["tile"] == yaml.safe_load(own)
+    assert run_scenario(loads(result.extra["scenario"])).extra["totals"]["excess_wavefronts"] == 0
+    assert not any("paste" in line for line in result.reasons)
+    limited = fix_scenario(scenario(NARROW, own), limits=Limits(max_bytes=4096))
+    assert "keep it" not in limited.headline
