@@ -172,6 +172,14 @@ def _broken(run: AscendRun, place: str) -> list[str]:
 def _vectors_part(loaded: LoadedScenario, run: AscendRun, chip: Chip) -> Part:
     section = loaded.scenario.ascend
     assert section is not None
+    reason = _no_mapping(chip)
+    if reason:
+        names = [step.name or f"vector {index + 1}" for index, step in enumerate(section.vectors)]
+        return Part(
+            headline=f"conflicts of {', '.join(names)} unknown",
+            status="unknown",
+            unknowns=(f"{chip.title}: {reason}",),
+        )
     judged: list[Judged] = []
     for index, step in enumerate(section.vectors):
         try:
@@ -212,6 +220,13 @@ def _vectors_part(loaded: LoadedScenario, run: AscendRun, chip: Chip) -> Part:
         unknowns=tuple(unknown),
         totals={"conflict_cycles": float(conflict)},
     )
+
+
+def _no_mapping(chip: Chip) -> str:
+    """Why the bank of an address is not known on this chip; "" where it is."""
+    if chip.has("ub.bank_shift") and chip["ub.bank_shift"] is None:
+        return chip.constant("ub.bank_shift").note or "the address mapping of its Unified Buffer is not known"
+    return ""
 
 
 def _s(number: int) -> str:

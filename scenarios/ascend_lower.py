@@ -14,6 +14,7 @@ import numpy as np
 from ..layouts import LayoutError
 from ..sim.ascend import (
     AscendError,
+    AscendUnknown,
     Core,
     FlagError,
     Op,
@@ -62,7 +63,7 @@ class Lowered:
 
 
 def lower(ascend: Ascend, places: Places, core: Core, place: Callable[[Loc], Place]) -> Lowered:
-    """Lowers the schedule. Raises ScenarioError with the place of the step, FlagError for flags."""
+    """Lowers the schedule. Raises ScenarioError or AscendUnknown with the place of the step, FlagError for flags."""
     return _Lowering(ascend, places, core, place).run()
 
 
@@ -120,6 +121,8 @@ class _Lowering:
             raise error.at(self.place(loc), _dotted(loc)) from None
         except FlagError as error:
             raise self.error(f"{error}{self.partner(step)}", loc) from None
+        except AscendUnknown as error:
+            raise self.unknown(error, loc) from None
         except (AscendError, LayoutError, ChipError) as error:
             raise self.error(str(error), loc) from None
         return Leaf(self.guarded(emit, loc))
@@ -269,10 +272,15 @@ class _Lowering:
         def checked(index: int, values: tuple[int, ...]) -> None:
             try:
                 emit(index, values)
+            except AscendUnknown as error:
+                raise self.unknown(error, loc) from None
             except (AscendError, LayoutError, ChipError) as error:
                 raise self.error(str(error), loc) from None
 
         return checked
+
+    def unknown(self, error: AscendUnknown, loc: Loc) -> AscendUnknown:
+        return AscendUnknown(f"{self.place(loc)}: {_dotted(loc)}: {error}")
 
     def error(self, message: str, loc: Loc) -> ScenarioError:
         return ScenarioError(message, place=self.place(loc), key=_dotted(loc))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..layouts import LayoutError
 from ..sim.ascend import (
+    AscendUnknown,
     CapacityError,
     Core,
     FlagError,
@@ -86,6 +87,9 @@ def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = Non
         keep = ascend.timeline if timeline is None else timeline
         keep = keep and len(run.program) <= MOST_RECORDED
         run.times = (schedule if ascend.fast else simulate)(run.program, core, keep)
+    except AscendUnknown as error:
+        run.unknown = str(error)
+        return run
     except FlagError as error:
         if ascend.expect.flag_error and ascend.expect.flag_error in str(error):
             run.error = str(error)

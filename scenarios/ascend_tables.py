@@ -8,6 +8,7 @@ from typing import Any
 from ..sim.ascend import PIPES, l1_bank
 from ..sim.results import Column, Table
 from .ascend_run import AscendRun
+from .row_table import row_table
 
 MOST_LISTED = 20_000
 _SUMMARY = (
@@ -77,7 +78,7 @@ def schedule_tables(run: AscendRun) -> tuple[Table, ...]:
     if record is not None:
         if any(use == "L1" for use in run.places.memories) and run.chip.has("l1.bank_shift"):
             tables.append(_halves(run))
-        tables.append(_table("occupancy", "Buffer occupancy over time", _OCCUPANCY, list(occupancy(run))))
+        tables.append(row_table("occupancy", "Buffer occupancy over time", _OCCUPANCY, list(occupancy(run))))
         if len(record.index) <= MOST_LISTED:
             tables.append(_instructions(run))
     return tuple(tables)
@@ -102,7 +103,7 @@ def buffer_table(run: AscendRun) -> Table:
                     use.free,
                 )
             )
-    return _table("tiles", "Tiles in the buffers", _BUFFERS, rows)
+    return row_table("tiles", "Tiles in the buffers", _BUFFERS, rows)
 
 
 def macs(run: AscendRun) -> tuple[int, int, float]:
@@ -127,7 +128,7 @@ def _summary(run: AscendRun) -> Table:
         round(work / cycles, 4),
         round(1 - valid / moved, 4) if moved else 0.0,
     )
-    return _table("ascend", "The schedule", _SUMMARY, [row])
+    return row_table("ascend", "The schedule", _SUMMARY, [row])
 
 
 def _pipes(run: AscendRun) -> Table:
@@ -139,7 +140,7 @@ def _pipes(run: AscendRun) -> Table:
             busy = run.times.busy[index]
             share = round(busy / max(run.cycles, 1), 4)
             rows.append((name, run.times.executed[index], busy, share, sum(waits.values()), most))
-    return _table("pipes", "The pipes", _PIPES, rows)
+    return row_table("pipes", "The pipes", _PIPES, rows)
 
 
 def _paths(run: AscendRun) -> Table:
@@ -154,12 +155,12 @@ def _paths(run: AscendRun) -> Table:
         (path, number, valid, max(moved, valid), round(1 - valid / max(moved, valid, 1), 4))
         for path, (number, valid, moved) in sums.items()
     ]
-    return _table("paths", "Bytes on each path", _PATHS, rows)
+    return row_table("paths", "Bytes on each path", _PATHS, rows)
 
 
 def _hazards(run: AscendRun) -> Table:
     rows = [(hazard.kind, hazard.buffer, hazard.sentence(run.program)) for hazard in run.hazards]
-    return _table("hazards", "Missing synchronisation", _HAZARDS, rows)
+    return row_table("hazards", "Missing synchronisation", _HAZARDS, rows)
 
 
 def _halves(run: AscendRun) -> Table:
@@ -180,7 +181,7 @@ def _halves(run: AscendRun) -> Table:
                         spans[name].append((start, end))
         both = _overlap(spans["MTE2"], spans["MTE1"])
         rows.append((half, _length(spans["MTE2"]), _length(spans["MTE1"]), both))
-    return _table("l1_halves", "L1 halves: MTE2 writes against MTE1 reads", _HALVES, rows)
+    return row_table("l1_halves", "L1 halves: MTE2 writes against MTE1 reads", _HALVES, rows)
 
 
 def _length(spans: list[tuple[int, int]]) -> int:
@@ -253,9 +254,4 @@ def _instructions(run: AscendRun) -> Table:
         names, values = run.program.where[index]
         where = " ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
         rows.append((start, end, PIPES[op.pipe], op.name, where))
-    return _table("instructions", "Instructions in order of their start", _INSTRUCTIONS, rows)
-
-
-def _table(name: str, title: str, columns: tuple[Column, ...], rows: list[Any]) -> Table:
-    data = {column.name: [row[index] for row in rows] for index, column in enumerate(columns)}
-    return Table(name, title, columns, data)
+    return row_table("instructions", "Instructions in order of their start", _INSTRUCTIONS, rows)

@@ -27,6 +27,7 @@ from .ascend_moves import vector_ops
 from .ascend_places import Places
 from .errors import ScenarioError
 from .expressions import evaluate
+from .row_table import row_table
 
 _VECTORS = (
     Column("vector", "", "the instruction"),
@@ -134,8 +135,7 @@ def vector_table(judged: list[Judged]) -> Table:
         per = round((item.repeats + (item.conflict or 0)) / item.repeats, 3)
         cycles = item.cycles if item.cycles is not None else float("nan")
         rows.append((item.name, item.repeats, read, write, mixed, item.static, cycles, per, item.times))
-    data = {column.name: [row[i] for row in rows] for i, column in enumerate(_VECTORS)}
-    return Table("vectors", "Vector instructions on the Unified Buffer", _VECTORS, data)
+    return row_table("vectors", "Vector instructions on the Unified Buffer", _VECTORS, rows)
 
 
 def same_bank_note(item: Judged, chip: Chip) -> str:
@@ -167,8 +167,7 @@ def lanes_table(patterns: list[Lanes], chip: Chip) -> tuple[Table, list[str]]:
         rows.append((pattern.name, pattern.lanes, ways, int(found.group[0]), int(found.sub_bank[0])))
         if pattern.ways is not None and ways != pattern.ways:
             broken.append(f"{pattern.name}: {ways} ways, expected {pattern.ways}")
-    data = {column.name: [row[i] for row in rows] for i, column in enumerate(_LANES)}
-    return Table("lanes", "SIMT and gather patterns on the Unified Buffer", _LANES, data), broken
+    return row_table("lanes", "SIMT and gather patterns on the Unified Buffer", _LANES, rows), broken
 
 
 def group_picture(item: Judged, chip: Chip) -> Picture:

@@ -9,6 +9,7 @@ from ..sim.traffic import replica_table
 from .errors import ScenarioError
 from .load import LoadedScenario
 from .part import Part, unique, weakest
+from .row_table import row_table
 from .tmem_buffers import (
     PlacedTmem,
     buffer_table,
@@ -70,7 +71,8 @@ def evaluate_tmem(loaded: LoadedScenario, chip: Chip) -> Part:
     if section.roles is not None:
         evaluate_roles(loaded, placed, chip, time)
     elements, element_errors = evaluate_elements(loaded, section.elements, placed)
-    descriptors, sentences, descriptor_errors = evaluate_descriptors(loaded, section.descriptors)
+    descriptors, sentences, descriptor_errors, no_answers = evaluate_descriptors(loaded, section.descriptors)
+    unknowns = [*moves.unknowns, *no_answers]
     boxes, box_lines, box_errors = evaluate_boxes(loaded, section.boxes)
     steps, step_errors, step_line = _allocations(loaded, section, chip)
     pair_lines, pair_errors = _pair(loaded, section)
@@ -94,13 +96,27 @@ def evaluate_tmem(loaded: LoadedScenario, chip: Chip) -> Part:
         tables = tables[2:]
     rests = list(dict.fromkeys([*moves.rests_on, *time.rests_on]))
     lines = [headline(placed)] if section.buffers else []
-    lines += time.headlines + sentences[:1] + box_lines + step_line + pair_lines[:1]
+    lines += (
+        time.headlines
+        + sentences[:1]
+        + ["unknown: " + line for line in no_answers[: not sentences]]
+        + box_lines
+        + step_line
+        + pair_lines[:1]
+    )
     if not lines:
         legal = sum(bool(row["legal"]) for row in moves.rows)
         lines = [f"{legal} of {len(moves.rows)} instructions are legal"]
+        if moves.unknowns:
+            lines.append(f"{len(moves.unknowns)} unknown")
     return Part(
         headline="; ".join(lines),
-        status=weakest(["documented", *(_STATUS[chip.constant(path).confidence] for path in rests)]),
+        status=weakest(
+            [
+                "unknown" if unknowns else "documented",
+                *(_STATUS[chip.constant(path).confidence] for path in rests),
+            ]
+        ),
         reasons=unique(
             [*reasons(placed, section), *moves.refusals, *time.reasons, *sentences[1:], *pair_lines[1:]]
         ),
@@ -117,6 +133,7 @@ def evaluate_tmem(loaded: LoadedScenario, chip: Chip) -> Part:
             *pair_errors,
             *time.violations,
         ),
+        unknowns=unique(unknowns),
         totals={"columns": placed.plan.columns, "replica_bytes": sum(item.extra_writes for item in replicas)},
         extra={"terminal": list(_TERMINAL)},
     )
@@ -157,14 +174,13 @@ def _allocations(loaded: LoadedScenario, section: Tmem, chip: Chip) -> tuple[Tab
         if item.expect is not None and outcome.text.split()[0].strip(";(") != item.expect:
             place = loaded.place("tmem", "allocations", index)
             broken.append(f"{place}: {' '.join(map(str, item.step))}: {outcome.text}, expected {item.expect}")
-    data = {
-        "step": [" ".join(map(str, item.step)) for item in section.allocations],
-        "outcome": [outcome.text for outcome in outcomes],
-        "column": [outcome.column for outcome in outcomes],
-    }
+    rows = [
+        (" ".join(map(str, item.step)), outcome.text, outcome.column)
+        for item, outcome in zip(section.allocations, outcomes, strict=True)
+    ]
     bad = sum(outcome.verdict in ("illegal", "blocks") for outcome in outcomes)
     line = [f"{len(outcomes)} allocation steps, {bad} illegal or blocked"] if outcomes else []
-    return Table("tmem_allocations", "Allocation, step by step", columns, data), broken, line
+    return row_table("tmem_allocations", "Allocation, step by step", columns, rows), broken, line
 
 
 def _pair(loaded: LoadedScenario, section: Tmem) -> tuple[list[str], list[str]]:

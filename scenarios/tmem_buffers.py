@@ -33,6 +33,7 @@ from ..sim.tmem.wants import all_pieces
 from ..sim.traffic import ReplicaTraffic, replica_axes
 from .errors import ScenarioError
 from .load import LoadedScenario
+from .row_table import row_table
 from .tmem_model import AOf, Tmem, TmemBuffer, TmemExpect
 
 
@@ -236,8 +237,7 @@ def buffer_table(placed: PlacedTmem, chip: Chip) -> Table:
                 "inside": item.piece.inside or "",
             }
         )
-    data = {column.name: [row[column.name] for row in rows] for column in _BUFFERS}
-    return Table("tmem_buffers", "Buffers in tensor memory, sizes in bytes", _BUFFERS, data)
+    return row_table("tmem_buffers", "Buffers in tensor memory, sizes in bytes", _BUFFERS, rows)
 
 
 def _lanes(item: Placement, lanes: int) -> str:
@@ -267,8 +267,7 @@ def window_table(placed: PlacedTmem, chip: Chip) -> Table:
             p.piece.columns * shape.cell_bytes * 16 * region_of(p, [warp]).slabs.bit_count() for p in touching
         )
         rows.append((warp, window.first, window.last, ", ".join(p.name for p in touching), size))
-    data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
-    return Table("tmem_windows", "Lane windows by warp", columns, data)
+    return row_table("tmem_windows", "Lane windows by warp", columns, rows)
 
 
 def operand_replicas(placed: PlacedTmem) -> list[ReplicaTraffic]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ..layouts import LayoutError, dtype_bytes, parse, with_swizzle
 from ..sim.results import Column, Table
-from ..sim.tmem import SmemDescriptor, TmaBox, TmemError, base_offset, check_layout
+from ..sim.tmem import SmemDescriptor, TmaBox, TmemError, TmemUnknown, base_offset, check_layout
 from .errors import ScenarioError
 from .load import LoadedScenario
+from .row_table import row_table
 from .tmem_buffers import PlacedTmem
 from .tmem_model import BoxOf, TmemDescriptor, TmemElement
 
@@ -51,23 +52,25 @@ def evaluate_elements(
             wanted = getattr(item, key)
             if wanted is not None and wanted != found[key]:
                 broken.append(f"{place}: {item.buffer} {item.at}: {key} {found[key]}, expected {wanted}")
-    data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
-    return Table("tmem_elements", "Where elements lie", columns, data), broken
+    return row_table("tmem_elements", "Where elements lie", columns, rows), broken
 
 
 def evaluate_descriptors(
     loaded: LoadedScenario, items: Sequence[TmemDescriptor]
-) -> tuple[Table, list[str], list[str]]:
-    """(table, sentences, broken expectations) of tiles against descriptors."""
+) -> tuple[Table, list[str], list[str], list[str]]:
+    """(table, sentences, broken expectations, unknowns) of tiles against descriptors."""
     columns = (
         Column("tile", "", "name in the scenario"),
         Column("descriptor", "", "64 bits"),
-        Column("matches", "", "whether every element lies where the descriptor expects it"),
+        Column(
+            "matches", "", "whether every element lies where the descriptor expects it; empty where unknown"
+        ),
         Column("difference", "", "the first element that does not"),
     )
-    rows: list[tuple[str, str, bool, str]] = []
+    rows: list[tuple[str, str, bool | None, str]] = []
     sentences: list[str] = []
     broken: list[str] = []
+    unknowns: list[str] = []
     for index, item in enumerate(items):
         place = loaded.place("tmem", "descriptors", index)
         try:
@@ -78,6 +81,7 @@ def evaluate_descriptors(
                 if given.bits is not None
                 else SmemDescriptor(given.start, given.lbo, given.sbo, given.swizzle)
             )
+            name = item.name or item.layout
             difference = check_layout(
                 layout,
                 descriptor,
@@ -86,9 +90,15 @@ def evaluate_descriptors(
                 shape=item.shape,
                 base=item.address,
             )
+        except TmemUnknown as error:
+            name = item.name or item.layout
+            unknowns.append(f"{name}: {error}")
+            rows.append((name, hex(item.descriptor.bits or 0), None, ""))
+            if item.matches is not None:
+                broken.append(f"{place}: {name}: {error}")
+            continue
         except (TmemError, LayoutError) as error:
             raise ScenarioError(str(error), place=place, key=f"tmem.descriptors[{index}]") from None
-        name = item.name or item.layout
         what = f"{descriptor.swizzle} {item.major}-major with LBO {descriptor.lbo} and SBO {descriptor.sbo}"
         text = str(difference) if difference is not None else ""
         verdict = "is what" if difference is None else "is not what"
@@ -96,8 +106,12 @@ def evaluate_descriptors(
         rows.append((name, hex(descriptor.encode()), difference is None, text))
         if item.matches is not None and item.matches != (difference is None):
             broken.append(f"{place}: {sentences[-1]}")
-    data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
-    return Table("tmem_descriptors", "Tiles against descriptors", columns, data), sentences, broken
+    return (
+        row_table("tmem_descriptors", "Tiles against descriptors", columns, rows),
+        sentences,
+        broken,
+        unknowns,
+    )
 
 
 def evaluate_boxes(loaded: LoadedScenario, items: Sequence[BoxOf]) -> tuple[Table, list[str], list[str]]:
@@ -127,7 +141,6 @@ def evaluate_boxes(loaded: LoadedScenario, items: Sequence[BoxOf]) -> tuple[Tabl
             broken.append(f"{place}: {name}: {problems[0]}")
         elif item.legal is not None and item.legal == bool(problems):
             broken.append(f"{place}: {name}: {problems[0] if problems else 'is legal, expected a refusal'}")
-    data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
     legal = sum(row[2] for row in rows)
     lines = [f"{legal} of {len(rows)} TMA boxes are legal"] if rows else []
-    return Table("tmem_boxes", "TMA boxes", columns, data), lines, broken
+    return row_table("tmem_boxes", "TMA boxes", columns, rows), lines, broken

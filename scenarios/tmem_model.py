@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from ._strict import Strict
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Columns = Annotated[int, Field(ge=0, le=1 << 16)]
 Group = Literal[1, 2]
 
@@ -117,8 +118,8 @@ class MoveExpect(Strict):
     registers: int | None = Field(default=None, description="32-bit registers a thread")
     lanes: list[int] | None = Field(default=None, description="first and last lane, over all warps")
     columns: list[int] | None = Field(default=None, description="first and last column")
-    interval: float | None = Field(default=None, description="cycles between products")
-    latency: float | None = Field(default=None, description="cycles of one product")
+    interval: Finite | None = Field(default=None, description="cycles between products")
+    latency: Finite | None = Field(default=None, description="cycles of one product")
 
 
 class TmemMove(Strict):
@@ -220,9 +221,9 @@ class GemmExpect(Strict):
     """Limits on a main loop."""
 
     hazards: int | None = Field(default=None, ge=0)
-    max_cycles: float | None = None
-    cycles: float | None = Field(default=None, description="to the cycle")
-    interval: float | None = Field(default=None, description="cycles between products")
+    max_cycles: Finite | None = None
+    cycles: Finite | None = Field(default=None, description="to the cycle")
+    interval: Finite | None = Field(default=None, description="cycles between products")
     bound: str | None = Field(default=None, description="tensor datapath, or shared-memory operands")
     columns: int | None = None
     fits: bool | None = None
@@ -250,7 +251,7 @@ class TmemGemm(Strict):
         default=None, ge=1, le=64, description="slots for scale factors; default: stages"
     )
     epilogue_columns: int = Field(default=32, description="columns of an epilogue load")
-    epilogue_cycles: float = Field(default=0, ge=0, description="what a warp does with each load's columns")
+    epilogue_cycles: Finite = Field(default=0, ge=0, description="what a warp does with each load's columns")
     simulate: bool = Field(default=True, description="false: traffic and columns only")
     expect: GemmExpect = GemmExpect()
 
@@ -284,7 +285,7 @@ class RolesProgram(Strict):
     barriers: list[BarrierOf] = Field(default=[])
     roles: list[RoleOf] = Field(min_length=1)
     hazards: int | None = Field(default=None, ge=0, description="expected number of hazards")
-    max_cycles: float | None = None
+    max_cycles: Finite | None = None
 
 
 class AllocStep(Strict):

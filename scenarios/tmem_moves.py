@@ -17,6 +17,7 @@ from ..sim.tmem import (
     Movement,
     Shift,
     TmemError,
+    TmemUnknown,
     copy_replicas,
     mma_cycles,
     movement_of,
@@ -25,6 +26,7 @@ from ..sim.tmem import (
 from ..sim.traffic import ReplicaTraffic
 from .errors import ScenarioError
 from .load import LoadedScenario
+from .row_table import row_table
 from .tmem_buffers import PlacedTmem
 from .tmem_model import Product, Tmem, TmemMove
 
@@ -40,6 +42,7 @@ class MovesPart:
     replicas: list[ReplicaTraffic] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
+    unknowns: list[str] = field(default_factory=list)
     rests_on: list[str] = field(default_factory=list)
 
 
@@ -71,9 +74,15 @@ def evaluate_moves(loaded: LoadedScenario, section: Tmem, placed: PlacedTmem, ch
             found = _one(move, placed, chip)
         except ScenarioError as error:
             raise error.at(loaded.place("tmem", "moves", index)) from None
+        except TmemUnknown as error:
+            part.unknowns.append(f"{name}: {error}")
+            part.rows.append(_without_numbers(name, move, None))
+            if move.expect.legal is not None:
+                part.violations.append(f"{place}: {name}: {error}")
+            continue
         except TmemError as error:
             part.refusals.append(f"{name}: {error}")
-            part.rows.append(_refused(name, move))
+            part.rows.append(_without_numbers(name, move, False))
             if move.expect.legal is not False:
                 part.violations.append(f"{place}: {name}: {error}")
             elif move.expect.error is not None and move.expect.error not in str(error):
@@ -94,8 +103,8 @@ def evaluate_moves(loaded: LoadedScenario, section: Tmem, placed: PlacedTmem, ch
 _KEYS = ("instruction", "warps", "lanes", "columns", "registers", "bytes_read", "bytes_written", "replicas")
 
 
-def _refused(name: str, move: TmemMove) -> dict[str, Any]:
-    return {"move": name, **dict.fromkeys(_KEYS), "instruction": _instruction(move), "legal": False}
+def _without_numbers(name: str, move: TmemMove, legal: bool | None) -> dict[str, Any]:
+    return {"move": name, **dict.fromkeys(_KEYS), "instruction": _instruction(move), "legal": legal}
 
 
 def _instruction(move: TmemMove) -> str:
@@ -241,7 +250,7 @@ def move_table(rows: Sequence[dict[str, Any]]) -> Table:
     docs = {
         "move": "name in the scenario",
         "instruction": "what is executed",
-        "legal": "whether the hardware accepts it",
+        "legal": "whether the hardware accepts it; empty where that is unknown",
         "warps": "who issues it",
         "lanes": "first and last lane over all warps",
         "columns": "first and last column",
@@ -257,8 +266,7 @@ def move_table(rows: Sequence[dict[str, Any]]) -> Table:
         | {name: row[long] for name, long in short.items()}
         for row in rows
     ]
-    data = {c.name: [row[c.name] for row in shown] for c in columns}
-    return Table("tmem_moves", "Instructions on tensor memory, sizes in bytes", columns, data)
+    return row_table("tmem_moves", "Instructions on tensor memory, sizes in bytes", columns, shown)
 
 
 def _range(pair: list[int] | None) -> str:
@@ -282,5 +290,4 @@ def traffic_table(movements: Sequence[Movement]) -> Table:
         for n, value in enumerate((m.instructions, m.read_bytes, m.written_bytes)):
             total[n] += value
     rows = [(*key, *total) for key, total in sums.items()]
-    data = {column.name: [row[n] for row in rows] for n, column in enumerate(columns)}
-    return Table("tmem_traffic", "Bytes by mover", columns, data)
+    return row_table("tmem_traffic", "Bytes by mover", columns, rows)

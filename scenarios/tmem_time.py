@@ -23,6 +23,7 @@ from ..sim.tmem import (
 from ..sim.traffic import ReplicaTraffic
 from .errors import Place, ScenarioError
 from .load import LoadedScenario
+from .row_table import row_table
 from .tmem_buffers import PlacedTmem
 from .tmem_model import GemmExpect, TmemGemm
 from .tmem_roles import roles_program
@@ -188,8 +189,7 @@ def loop_table(rows: Sequence[dict[str, Any]]) -> Table:
         Column("cycles", "", "of the whole loop, simulated"),
         Column("peak", "", "time that the products need at their interval, over the time taken"),
     )
-    data = {c.name: [row.get(c.name) for row in rows] for c in columns}
-    return Table("tmem_loops", "Main loops", columns, data)
+    return row_table("tmem_loops", "Main loops", columns, rows)
 
 
 def busy_table(runs: Sequence[Simulation]) -> Table:
@@ -201,8 +201,7 @@ def busy_table(runs: Sequence[Simulation]) -> Table:
         Column("share", "", "of the time of the program"),
     )
     rows = [(run.program, name, cycles, run.share(name)) for run in runs for name, cycles in run.busy.items()]
-    data = {c.name: [row[n] for row in rows] for n, c in enumerate(columns)}
-    return Table("tmem_resources", "Busy resources", columns, data)
+    return row_table("tmem_resources", "Busy resources", columns, rows)
 
 
 def wait_table(runs: Sequence[Simulation]) -> Table:
@@ -215,8 +214,7 @@ def wait_table(runs: Sequence[Simulation]) -> Table:
     )
     sums = _wait_sums(runs)
     rows = [(*key, cycles) for key, cycles in sums.items()]
-    data = {c.name: [row[n] for row in rows] for n, c in enumerate(columns)}
-    return Table("tmem_waits", "What the roles waited for", columns, data)
+    return row_table("tmem_waits", "What the roles waited for", columns, rows)
 
 
 def hazard_table(runs: Sequence[Simulation]) -> Table:
@@ -237,8 +235,7 @@ def hazard_table(runs: Sequence[Simulation]) -> Table:
         for run in runs
         for h in run.hazards
     ]
-    data = {c.name: [row[n] for row in rows] for n, c in enumerate(columns)}
-    return Table("tmem_hazards", "Hazards: instructions that nothing orders", columns, data)
+    return row_table("tmem_hazards", "Hazards: instructions that nothing orders", columns, rows)
 
 
 def timeline_picture(run: Simulation, name: str) -> Picture:

@@ -15,7 +15,7 @@ from .costs import (
     path_cost,
     runs_of,
 )
-from .errors import AscendError, CapacityError, FlagError
+from .errors import AscendError, AscendUnknown, CapacityError, FlagError
 from .hazards import Hazard, find_hazards
 from .l2 import l2_hit_part
 from .pipes import simulate
@@ -32,6 +32,7 @@ __all__ = [
     "PIPES",
     "TIMING_PATHS",
     "AscendError",
+    "AscendUnknown",
     "Buffer",
     "CapacityError",
     "Core",

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...layouts import IntArray, dtype_bits
 from .core import Core
-from .errors import AscendError
+from .errors import AscendError, AscendUnknown
 
 __all__ = [
     "Cost",
@@ -188,8 +188,8 @@ def fixpipe_cost(
 ) -> Cost:
     """L0C out through FIX to GM, L1 or UB, converting to `out_dtype`: L0C is read as whole 16 x 16 blocks of 4 bytes.
 
-    `transposed` results (nz2dn) leave at a part of the rate. AscendError for a path or a type that the chip does not
-    have, or whose rate is not public.
+    `transposed` results (nz2dn) leave at a part of the rate. AscendError for a path that the chip does not have,
+    AscendUnknown for a type whose rate is not public.
 
     >>> from bankbench.sim.chip import load_chip
     >>> from bankbench.sim.ascend import read_core
@@ -212,7 +212,7 @@ def fixpipe_cost(
         if chip.has("fix.bytes_l1"):
             out = max(out, valid / chip.number("fix.bytes_l1"))
         elif bits > 16:
-            raise AscendError(
+            raise AscendUnknown(
                 f"fixpipe: {out_dtype} into L1: unknown, {chip.title} documents 16- and 8-bit results"
             )
     if transposed:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["AscendError", "CapacityError", "FlagError"]
+__all__ = ["AscendError", "AscendUnknown", "CapacityError", "FlagError"]
 
 
 class AscendError(ValueError):
     """An Ascend buffer, instruction or layout that the chip does not allow."""
+
+
+class AscendUnknown(AscendError):
+    """What is not public: neither a time nor a refusal can be given."""
 
 
 class CapacityError(AscendError):

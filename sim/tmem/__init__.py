@@ -15,7 +15,7 @@ from .descriptor import (
     expected_strides,
     swizzle_of_code,
 )
-from .errors import TmemError
+from .errors import TmemError, TmemUnknown
 from .gemm import GemmLoop
 from .geometry import (
     Geometry,
@@ -121,6 +121,7 @@ __all__ = [
     "TileWant",
     "TmaBox",
     "TmemError",
+    "TmemUnknown",
     "Want",
     "Window",
     "a_operand",

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...layouts import IntArray, Layout, TileLayout
 from ._tiles import iters
-from .errors import TmemError
+from .errors import TmemError, TmemUnknown
 from .tma import SwizzleMode, swizzle_mode
 
 __all__ = [
@@ -188,11 +188,11 @@ class SmemDescriptor:
     ) -> IntArray:
         """Physical byte address of elements (mn, k): arrays that broadcast.
 
-        With a base offset other than 0 the documents do not say how it enters: TmemError, unless `checked` is False,
+        With a base offset other than 0 the documents do not say how it enters: TmemUnknown, unless `checked` is False,
         which ignores it.
         """
         if self.base and checked:
-            raise TmemError("how a non-zero base offset enters the swizzle is not documented: unknown")
+            raise TmemUnknown("how a non-zero base offset enters the swizzle is not documented: unknown")
         rows, columns = np.asarray(mn, np.int64), np.asarray(k, np.int64)
         shape = _covering(rows, columns, self, element_bytes, major)
         layout = self.layout(major, element_bytes, *shape)

@@ -15,7 +15,7 @@ from ...layouts import IntArray, TileLayout
 from ...layouts.scale_factors import sf_tmem_layout
 from ...layouts.tmem_layouts import tmem_datapath_layout, tmem_mma_operand_layout
 from ._tiles import iters, lanes_and_units, replica_lanes
-from .errors import TmemError
+from .errors import TmemError, TmemUnknown
 from .mma import KINDS, SCALE_VECTORS, check_datapath_lane, datapath, mma_kind
 
 __all__ = [
@@ -136,14 +136,14 @@ def a_operand(
 ) -> Operand:
     """A of one block in tensor memory: K-major and packed; on layout B every row lies in both lane halves.
 
-    Raises TmemError for .ws with M = 32 or 64, whose arrangement is only in a figure that is not available as text.
+    Raises TmemUnknown for .ws with M = 32 or 64, whose arrangement is only in a figure that is not available as text.
 
     >>> a_operand(128, 16, 16, cta_group=2).cells().lanes[3, 0].tolist()
     [3, 67]
     """
     letter = datapath(M, cta_group, ws)
     if letter in "EG":
-        raise TmemError(f"A in tensor memory for .ws with M = {M}: unknown (PTX shows it in a figure only)")
+        raise TmemUnknown(f"A in tensor memory for .ws with M = {M}: unknown (PTX shows it in a figure only)")
     check_datapath_lane(letter, lane)
     rows = M // cta_group
     if letter == "B":
@@ -247,7 +247,7 @@ _CODE_GROUP = {"f16": 4, "tf32": 2, "f8f6f4": 4, "i8": 4, "mxf8f6f4": 4, "mxf4":
 def metadata(kind: str, M: int = 128, name: str = "E") -> Operand:
     """Sparsity metadata of one product for 128 rows a block: logical (row, group of K), a 4-bit code each.
 
-    A group is 4 elements of K (2 for tf32, 8 for 4-bit kinds). Raises TmemError for M = 64, which PTX shows in a
+    A group is 4 elements of K (2 for tf32, 8 for 4-bit kinds). Raises TmemUnknown for M = 64, which PTX shows in a
     figure only.
 
     >>> e = metadata("f16").cells()
@@ -256,7 +256,7 @@ def metadata(kind: str, M: int = 128, name: str = "E") -> Operand:
     """
     item = mma_kind(kind)
     if M != 128:
-        raise TmemError(f"metadata for {M} rows a block: unknown (PTX shows it in a figure only)")
+        raise TmemUnknown(f"metadata for {M} rows a block: unknown (PTX shows it in a figure only)")
     groups = item.k_sparse // _CODE_GROUP[item.name]
     if item.container_bits >= 16:
         # 16 rows share 16 lanes: rows 8 to 15 in the upper half of the cells, the second half of K in lanes 8 to 15

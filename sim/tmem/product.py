@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..chip import Chip
-from .errors import TmemError
+from .errors import TmemError, TmemUnknown
 from .geometry import DEFAULT_CHIP, geometry
 from .mma import K96, SCALE_VECTORS, MmaShape, check_datapath_lane, mma_kind
 from .operands import Operand, a_operand, metadata
@@ -96,7 +96,7 @@ class MmaInstruction:
         letter = self.shape.datapath
         if a.datapath != letter and not (a.datapath == "" and self._lies_as_read(a)):
             if letter in "CEG":
-                raise TmemError(
+                raise TmemUnknown(
                     f"A in tensor memory for a product in layout {letter}: unknown (in a figure only)"
                 )
             raise TmemError(

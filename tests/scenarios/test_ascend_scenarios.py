@@ -320,12 +320,6 @@ def test_paths_that_a_chip_has(chip: str, tile: str, steps: str, path: str, cycl
     ("chip", "tile", "steps", "message"),
     [
         ("a2", "U: {in: UB, shape: [128, 128]}", "- fixpipe: {from: C2, to: U}", "has no path L0C -> UB"),
-        (
-            "a2",
-            "U: {in: L1, shape: [128, 128], dtype: f32}",
-            "- fixpipe: {from: C2, to: U}",
-            "f32 into L1: unknown",
-        ),
         ("a2", "", '- fixpipe: {from: C2, to: "D[0, 0]"}', "stores rows"),
         ("a2", "", '- copy: {from: A1, to: "C[0, 0]"}', "the matrix has the layout zN"),
         ("950", "", '- copy: {from: A1, to: "Z[0, 0]"}', "has no path L1 -> GM"),
@@ -390,3 +384,19 @@ def test_bounds_of_loops_that_cannot_be_read(name: str, bound: str) -> None:
     wrong = text.replace(variable[0], f"for: {{{variable[1]}: '{bound}'")
     with pytest.raises(ScenarioError, match="is no range"):
         run_scenario(loads(wrong, "x.yaml"))
+
+
+def test_a_result_whose_rate_is_not_public_is_unknown() -> None:
+    result = inside("a2", "- fixpipe: {from: C2, to: U}", "U: {in: L1, shape: [128, 128], dtype: f32}")
+    assert (result.exit_code, result.status) == (3, "unknown")
+    assert result.unknowns[0].startswith("x.yaml:")
+    assert "f32 into L1: unknown" in result.unknowns[0]
+
+
+@pytest.mark.parametrize("chip", ["310p", "910a"])
+def test_banks_of_the_older_chips_are_unknown(chip: str) -> None:
+    text = f"name: x\nchip: {chip}\nascend: {{vectors: [{{name: add, reads: [{{at: 0}}], writes: [{{at: 64}}]}}]}}"
+    result = run_scenario(loads(text))
+    assert (result.exit_code, result.status) == (3, "unknown")
+    assert "the address mapping of this Unified Buffer is not public" in result.unknowns[0]
+    assert result.headline == "conflicts of add unknown"

@@ -212,3 +212,47 @@ def test_operands_whose_width_is_not_clear(operand, message):
 def test_an_accumulator_has_a_bounded_number_of_columns():
     with pytest.raises(ScenarioError, match="4096"):
         answer("tmem: {buffers: [{name: a, accumulator: {N: 1099511627776}}]}")
+
+
+WS = "buffers: [{name: d, accumulator: {M: 64, ws: true, N: 64}}, {name: a, operand: {M: 64}}]"
+OFFSET = "layout: 'S[(64,64):(64,1)]', descriptor: {bits: 0x4002404000010000}"  # 128B, base offset 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            f"tmem: {{{WS}, moves: [{{mma: {{M: 64, N: 64, ws: true, operands: TS}}, d: d, a: a}}]}}",
+            "in layout E: unknown",
+        ),
+        (
+            f"tmem: {{descriptors: [{{{OFFSET}}}]}}",
+            "how a non-zero base offset enters the swizzle is not documented",
+        ),
+    ],
+)
+def test_what_is_not_documented_is_unknown_and_not_illegal(text, reason):
+    result = answer(text)
+    assert (result.exit_code, result.status) == (3, "unknown")
+    assert reason in result.unknowns[0]
+    expecting = text.replace("a: a}", "a: a, expect: {legal: false}}").replace(
+        ", descriptor:", ", matches: false, descriptor:"
+    )
+    broken = answer(expecting)
+    assert broken.exit_code == 1
+    assert reason in broken.violations[0]
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tmem: {moves: [{mma: {N: 64}, expect: {interval: VALUE}}]}",
+        "tmem: {gemm: [{k_steps: 1, expect: {max_cycles: VALUE}}]}",
+        "tmem: {gemm: [{k_steps: 1, epilogue_cycles: VALUE}]}",
+        "tmem: {roles: {roles: [{name: r, steps: [{work: 1}]}], max_cycles: VALUE}}",
+    ],
+)
+def test_numbers_are_finite(text, value):
+    with pytest.raises(ScenarioError, match="finite"):
+        answer(text.replace("VALUE", value))
