@@ -220,3 +220,67 @@ def test_the_published_table_of_other_formats(kind, latencies):
     for (mode, group, n), latency in zip(SHAPES, latencies, strict=True):
         found = mma_cycles(MmaShape(kind, 128 * group, n, group), mode)
         assert (found.latency, found.interval) == (latency, n / 2)
+
+
+def test_figures_of_a_b300_are_measured_there_and_assumed_on_a_b200():
+    b200_, b300 = load_chip("b200"), load_chip("b300")
+    own = [
+        c for group in ("tmem", "tma") for c in b300.under(group) if c.confidence in ("measured", "fitted")
+    ]
+    assert len(own) == 12
+    for constant in own:
+        other = b200_.constant(constant.path)
+        assert (other.value, other.confidence) == (constant.value, "assumed")
+        assert other.note.startswith("measured on a B300")
+    for path in ("tmem.lanes", "tmem.columns", "tmem.alloc.unit", "tmem.window_lanes"):
+        assert b300.constant(path).confidence == b200_.constant(path).confidence == "vendor document"
+    for path in (
+        "tcgen05.latency.single",
+        "tcgen05.operand_bytes_per_cycle",
+        "tmem.ld.latency",
+        "tcgen05.cp.latency",
+    ):
+        assert b300.constant(path).confidence == "assumed"
+
+
+# path: value on a B200, as the public sources print it
+PRINTED = {
+    "tmem.lanes": 128,
+    "tmem.columns": 512,
+    "tmem.cell_bytes": 4,
+    "tmem.window_lanes": 32,
+    "tmem.slab_lanes": 16,
+    "tmem.alloc.unit": 32,
+    "tmem.alloc.cycles": 253,
+    "tmem.alloc.contended_cycles": 1030,
+    "tmem.alloc.dealloc_cycles": 8,
+    "tmem.wait_ld_cycles": 1.9,
+    "tmem.wait_st_cycles": 12,
+    "tmem.ld.loop_floor": 7.47,
+    "tmem.st.issue_floor": 1.80,
+    "tcgen05.operand_bytes_per_cycle": 128,
+    "tcgen05.cp.latency": 168.3,
+    "tcgen05.latency.burst_overhead": 12,
+    "tma.issue_cycles": 48,
+    "tma.bytes_per_cycle": 125,
+    "sm.count": 148,
+    "sm.clock_mhz": 1845,
+}
+
+
+@pytest.mark.parametrize("path", PRINTED)
+def test_constants_are_those_that_are_printed(path):
+    assert load_chip("b200")[path] == PRINTED[path]
+
+
+@pytest.mark.parametrize(("num", "cycles"), [(1, 7.47), (2, 7.47), (4, 12.96), (8, 21.46), (16, 38.47)])
+def test_the_published_sweep_of_loads(num, cycles):
+    assert load_loop_cycles(LoadStore("ld", ".32x32b", num)) == pytest.approx(cycles, rel=0.17)
+
+
+@pytest.mark.parametrize(("copies", "cycles"), [(1, 168.3), (2, 194.5), (4, 379.5), (8, 688.4), (16, 1191.7)])
+def test_the_published_bursts_of_copies(copies, cycles):
+    chip = load_chip("b200")
+    found = chip["tcgen05.cp.latency"] + (copies - 1) * chip["tcgen05.cp.cycles_per_copy"]
+    assert found == pytest.approx(cycles, rel=0.25)
+    assert chip["tmem.st.bytes_per_cycle"] == pytest.approx(512 / 4.18, abs=0.05)
