@@ -10,8 +10,8 @@ from ..sim.results import Column, Table
 from .text import cells, head, heading, is_numeric, told
 
 _ENOUGH = 10  # of a text, as long as headings of numbers can give way
-_LEAST = 8
-_LEAST_HEADING = 5
+_LEAST = 6
+_LEAST_HEADING = 4
 
 
 def markdown_lines(table: Table, width: int = 100, limit: int | None = None) -> list[str]:

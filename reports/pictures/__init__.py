@@ -6,6 +6,7 @@ loads matplotlib before a picture is wanted.
 
 from __future__ import annotations
 
+import logging
 import re
 import warnings
 from collections.abc import Iterator
@@ -51,23 +52,33 @@ def draw(picture: Picture) -> Figure:
     if picture.kind not in KINDS:
         raise KeyError(f"no picture of kind {picture.kind!r}; kinds: {', '.join(KINDS)}")
     module, function = KINDS[picture.kind]
-    with _no_glyph_warnings():
+    with _no_font_warnings():
         return getattr(import_module(f"{__package__}.{module}"), function)(picture)
 
 
 @contextmanager
-def _no_glyph_warnings() -> Iterator[None]:
-    """Signs that no installed font has are boxes in a PNG and text in an SVG; no reader can act on a warning."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        yield
+def _no_font_warnings() -> Iterator[None]:
+    """Signs that no installed font has are boxes in a PNG and text in an SVG, a font without a bold face stands in with
+    the one that it has: no reader can act on a warning."""
+    logger = logging.getLogger("matplotlib.font_manager")
+    logger.addFilter(_says_no_weight)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            yield
+    finally:
+        logger.removeFilter(_says_no_weight)
+
+
+def _says_no_weight(record: logging.LogRecord) -> bool:
+    return "Failed to find font weight" not in record.getMessage()
 
 
 def save_figure(figure: Figure, target: Path | Any) -> None:
     """Saves as PNG or SVG by the suffix (or `format` of a stream); the same figure gives the same bytes."""
     from .style import rc
 
-    with rc(), _no_glyph_warnings():
+    with rc(), _no_font_warnings():
         suffix = target.suffix.lstrip(".") if isinstance(target, Path) else "svg"
         nothing = ("Date", "Creator", "Format", "Type") if suffix == "svg" else ("Software",)
         metadata = dict.fromkeys(nothing)

@@ -24,7 +24,10 @@ class Grid {
     this.w = Math.max(spec.cols > 128 ? 2.5 : 5, Math.min(spec.cols <= 12 ? 60 : 38, (room - this.left - 2) / spec.cols));
     if (this.w > 6) this.w = Math.floor(this.w * 4) / 4;
     this.h = spec.cols > 128 ? 6 : spec.rows <= 48 ? 20 : spec.rows <= 256 ? 14 : spec.rows <= 512 ? 9 : 6;
-    const width = Math.ceil(this.left + Math.max(this.w * spec.cols, 7 * spec.xLabel.length + 20) + 2), height = Math.ceil(this.top + this.h * spec.rows + 2);
+    // On a low grid the name of the rows stands behind that of the columns; turned, it would be cut.
+    this.low = this.h * spec.rows + 24 < 6.5 * spec.yLabel.length;
+    const heading = spec.xLabel.length + (this.low ? spec.yLabel.length + 6 : 0);
+    const width = Math.ceil(this.left + Math.max(this.w * spec.cols, 7 * heading + 20) + 2), height = Math.ceil(this.top + this.h * spec.rows + 2);
     const scale = Math.min(window.devicePixelRatio || 1, 16000 / width, 16000 / height);
     this.canvas.width = Math.round(width * scale);
     this.canvas.height = Math.round(height * scale);
@@ -98,8 +101,8 @@ class Grid {
     c.font = '11px system-ui, "DejaVu Sans", sans-serif';
     c.fillStyle = ink;
     c.textAlign = "left";
-    c.fillText(`${spec.xLabel} \u2192`, this.left, 9);
-    c.save(); c.translate(8, this.top + Math.min(this.h * spec.rows, 420) / 2); c.rotate(-Math.PI / 2); c.textAlign = "center"; c.fillText(spec.yLabel, 0, 0); c.restore();
+    c.fillText(`${spec.xLabel} \u2192${this.low ? `   ${spec.yLabel} \u2193` : ""}`, this.left, 9);
+    if (!this.low) this.turned(c);
     c.fillStyle = soft;
     c.font = '10px system-ui, "DejaVu Sans", sans-serif';
     const widest = Math.max(...[0, spec.cols - 1].map(j => c.measureText(spec.colName(j)).width)) + 5;
@@ -108,6 +111,16 @@ class Grid {
     for (let j = 0; j < spec.cols; j += stepX) c.fillText(spec.colName(j), this.left + (j + 0.5) * this.w, this.top - 9);
     c.textAlign = "right";
     for (let i = 0; i < spec.rows; i += stepY) c.fillText(spec.rowName(i), this.left - 5, this.top + (i + 0.5) * this.h);
+  }
+
+  turned(c) {
+    const spec = this.spec;
+    c.save();
+    c.translate(8, Math.max(this.top + Math.min(this.h * spec.rows, 420) / 2, 3.25 * spec.yLabel.length + 2));
+    c.rotate(-Math.PI / 2);
+    c.textAlign = "center";
+    c.fillText(spec.yLabel, 0, 0);
+    c.restore();
   }
 
   under(event) {

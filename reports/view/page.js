@@ -259,7 +259,12 @@
       const shown = now ? [[state.phase, now]] : ins.phases.map((p, i) => [i + 1, p]);
       const met = shown.flatMap(([number, p]) => meetings(number, p));
       for (const text of met.slice(0, 4)) lines.push(element("p", text, "clash"));
-      if (met.length > 4) lines.push(element("p", `and ${met.length - 4} more meetings; choose a phase to see its own`, "clash"));
+      if (met.length > 4) {
+        const more = element("details", undefined, "clash");
+        more.open = by("verdict").querySelector("details")?.open ?? false;
+        more.append(element("summary", `and ${plural(met.length - 4, "more meeting")}`), ...met.slice(4).map(text => element("p", text)));
+        lines.push(more);
+      }
     }
     by("verdict").replaceChildren(...lines);
   }

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from bankbench.reports.folder import write_folder
 from bankbench.reports.html import render_html
+from bankbench.reports.text import mood
 from bankbench.scenarios.load import catalogue, loads
 from bankbench.scenarios.run import run_scenario
 from bankbench.sim.results import Column, RunResult, Table
@@ -87,6 +88,74 @@ def test_the_verdict_shows_how_bad_it_is() -> None:
         small(violations=(), extra={"totals": {"excess_wavefronts": 3}})
     )
     assert 'class="verdict warn"' in render_html(small(violations=(), unknowns=("why",)))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("legal", False), ("matches", False), ("fits", False), ("outcome", "illegal (why)")]
+)
+def test_what_does_not_work_is_not_marked_as_fine(column: str, value: Any) -> None:
+    good = {False: True}.get(value, "ok")
+    for values, expected in (([good, value], "excess"), ([good, good], "fine"), ([good, None], "fine")):
+        table = Table("t", "T", (Column(column, "", ""),), {column: values})
+        assert mood(small(violations=(), tables=(table,))) == expected
+        assert f'class="verdict {expected}"' in render_html(small(violations=(), tables=(table,)))
+
+
+def test_ready_scenarios_with_illegal_steps_are_marked() -> None:
+    for name in ("tmem-allocation", "tmem-descriptor-128B", "tmem-tma-boxes", "tmem-warp-windows"):
+        assert mood(run_scenario(name)) == "excess", name
+    assert mood(run_scenario("tmem-attention-spo")) == "fine"
+
+
+def test_the_first_table_is_open_and_long_ones_stand_behind_the_pictures() -> None:
+    def table(name: str, rows: int) -> Table:
+        return Table(name, f"Title {name}", (Column("x", "", ""),), {"x": list(range(rows))})
+
+    page = render_html(small(tables=(table("first", 51), table("short", 3), table("long", 51))))
+    assert page.index('<h2 id="table-first">') < page.index('<h2 id="table-short">')
+    assert page.index('<h2 id="table-short">') < page.index('<summary id="table-long">')
+    assert '<summary id="table-first">' in render_html(small(tables=(table("first", 500),)))
+
+
+def test_empty_columns_are_left_out_and_yes_and_no_is_text() -> None:
+    columns = (Column("move", "", ""), Column("legal", "", ""), Column("regs", "", "how many"))
+    page = render_html(
+        small(tables=(Table("t", "T", columns, {"move": ["a"], "legal": [True], "regs": [None]}),))
+    )
+    assert "how many" not in page
+    assert "<td>yes</td>" in page.replace(' data-sort="1"', "")
+
+
+def test_backticks_of_sentences_are_code() -> None:
+    page = render_html(small(extra={"notes": "put `swizzle: <none>` there, 5` wide"}))
+    assert "put <code>swizzle: &lt;none&gt;</code> there, 5` wide" in page
+
+
+NARROW = """<pre id="answer"></pre><script>
+const said = {}, parts = () => [...document.querySelectorAll(".scroll")];
+said.wide = parts().filter(p => p.tabIndex === 0 && p.getAttribute("role")).length;
+document.body.style.width = "260px"; dispatchEvent(new Event("resize"));
+said.narrow = parts().filter(p => p.tabIndex === 0).map(p => p.getAttribute("aria-label"));
+parts().find(p => p.tabIndex === 0).focus();
+said.focus = document.activeElement.className;
+said.heading = document.querySelector("th").dataset.name;
+said.links = [...document.querySelectorAll("nav a")].map(a => document.querySelector(a.getAttribute("href")) !== null);
+document.getElementById("answer").textContent = JSON.stringify(said);
+</script></body>"""
+
+
+def test_what_is_wider_than_the_page_can_be_scrolled_by_keyboard(browser: Any, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(
+        render_html(run_scenario("fp16-column-plain")).replace("</body>", NARROW), encoding="utf-8"
+    )
+    said = browser.answer(browser.dump(page))
+    assert said["wide"] == 0
+    assert "Accesses" in said["narrow"]
+    assert said["focus"] == "scroll"
+    assert said["heading"] == "access"  # what a printed heading says on every page
+    assert said["links"]
+    assert all(said["links"])
 
 
 def test_command_versions_inputs_and_units_are_in_the_page() -> None:

@@ -12,7 +12,7 @@ from bankbench.reports.files import column_guide, dumps, result_json, write_csv,
 from bankbench.reports.folder import OutputError, write_folder
 from bankbench.reports.html import render_html
 from bankbench.reports.terminal import render_text
-from bankbench.reports.text import heading, show
+from bankbench.reports.text import cells, heading, show
 from bankbench.sim.results import Column, Picture, RunResult, Table
 
 EVIL = '<script>alert("x")</script> & [red]bold[/red] | pipe'
@@ -63,6 +63,19 @@ def test_cells() -> None:
     assert show(1234.5) == "1,234.5"
     assert heading(Column("bank_conflicts", "", "")) == "bank conflicts"
     assert heading(Column("latency", "cycles", "")) == "latency (cycles)"
+    assert heading(Column("cycles", "warp cycles", "")) == "warp cycles"
+    assert heading(Column("bytes", "bytes", "")) == "bytes"
+
+
+def test_numbers_of_one_kind_have_the_same_places() -> None:
+    busy = Column("busy", "cycles", "")
+    assert cells(busy, [65536.0, 54.237, float("nan"), None]) == ["65,536.000", "54.237", "unknown", ""]
+    assert cells(busy, [3, 4096]) == ["3", "4,096"]
+    assert cells(Column("share", "", ""), [1.0, 0.592]) == ["1.000", "0.592"]
+    assert cells(Column("after", "", ""), [1024.0, 52.2]) == [
+        "1,024",
+        "52.2",
+    ]  # counts beside ratios stay as they are
 
 
 def test_csv_and_parquet_hold_the_same_numbers_with_units(tmp_path: Path) -> None:
