@@ -8,6 +8,7 @@ from .protocol import LayoutError
 
 _SPACE = re.compile(r"\s*")
 _INTEGER = re.compile(r"[0-9]+")
+_STATIC = re.compile(r"_-?[0-9]+(?![A-Za-z0-9_])")
 _MOST_LEVELS = 64
 _MOST_DIGITS = 18  # what 64 bits hold; no memory of any chip is longer
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -90,6 +91,15 @@ class Scanner:
         if len(digits.lstrip("0")) > _MOST_DIGITS:
             raise self.error(f"a number of {len(digits)} digits; at most {_MOST_DIGITS} fit 64 bits", place)
         return int(digits)
+
+    def static(self) -> int | None:
+        """A compile-time integer, `_16` or `_-1` as CuTe and TLA print it, or None."""
+        place = self.at
+        found = self._match(_STATIC)
+        if found is None:
+            return None
+        value = self.whole(found.lstrip("_-"), place)
+        return -value if found.startswith("_-") else value
 
     def signed(self, what: str = "an integer") -> int:
         """A decimal number with an optional minus."""

@@ -28,6 +28,13 @@ def _pairs(layout: CuteLayout) -> Pairs:
     return found
 
 
+def _filled(layout: CuteLayout, what: str) -> CuteLayout:
+    """The layout itself; LayoutError when it has no element, over which extents cannot be divided."""
+    if layout.size() == 0:
+        raise LayoutError(f"{what} needs elements, {layout} has none")
+    return layout
+
+
 def _layout(pairs: Sequence[tuple[int, int]]) -> CuteLayout:
     """A flat layout of pairs; `1:0` of none, an unnested one of a single pair."""
     if not pairs:
@@ -100,7 +107,7 @@ def _compose_any(left: CuteLayout, right: Tiler) -> CuteLayout:
         done = [_compose_any(mode, tiler) for mode, tiler in zip(modes, right, strict=False)]
         return make_layout(*done, *modes[len(right) :])
     right = _as_layout(right)
-    flat = _pairs(coalesce(left))
+    flat = _pairs(coalesce(_filled(left, "the left side of a composition")))
     shape, stride = _compose_tree(flat, right.shape, right.stride)
     return CuteLayout(shape, stride)
 
@@ -150,15 +157,19 @@ def _compose_one(flat: Pairs, extent: int, step: int) -> Pairs:
 def complement(layout: CuteLayout, bound: int = 1) -> CuteLayout:
     """The layout that fills the offsets below `bound` that `layout` leaves out, so that both together are a bijection.
 
-    LayoutError when the modes overlap; they are sure not to when, in order of stride, each lies beyond those
-    before.
+    LayoutError when the modes overlap (they are sure not to when, in order of stride, each lies beyond those
+    before), when a stride is negative, and for a layout without elements.
 
     >>> print(complement(CuteLayout(4, 2), 24))
     (2,3):(1,8)
     """
     found: Pairs = []
     reached, nested = 1, True
-    for step, extent in sorted((d, n) for n, d in _pairs(layout) if n != 1 and d != 0):
+    for step, extent in sorted(
+        (d, n) for n, d in _pairs(_filled(layout, "a complement")) if n != 1 and d != 0
+    ):
+        if step < 0:
+            raise LayoutError(f"no complement: a mode of stride {step} runs below offset 0")
         nested = nested and step >= reached
         found.append((max(step // reached, 1), reached))
         reached = step * extent

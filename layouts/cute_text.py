@@ -2,6 +2,7 @@
 
 layout  := pair | swizzle 'o' [pointer 'o'] [offset 'o'] pair
 pair    := tree ':' tree              tree := integer | '(' tree (',' tree)* ')'      (strides also `1@0`)
+integer := 16 | -16 | _16             (compile-time integers, as CuTe prints them)
 swizzle := ('Sw' | 'Swizzle') '<' B ',' M ',' S '>'       pointer := 'smem_ptr[16b](unset)'
 """
 
@@ -13,7 +14,7 @@ from ._text import Scanner
 from .cute import Basis, CuteLayout, Shape, Stride, Swizzle, SwizzledLayout, alike, show
 from .protocol import LayoutError
 
-_POINTER = re.compile(r"(?:smem_ptr|gmem_ptr|ptr)\[(\d+)b\]\([^)]*\)")
+_POINTER = re.compile(r"(?:smem_ptr|gmem_ptr|ptr)\[([0-9]+)b\]\([^)]*\)")
 
 
 def parse_cute(text: str) -> CuteLayout | SwizzledLayout:
@@ -32,11 +33,12 @@ def parse_cute(text: str) -> CuteLayout | SwizzledLayout:
     _circle(scan)
     pointer = _POINTER.match(text, scan.at)
     if pointer:
-        scan.at, bits = pointer.end(), int(pointer.group(1))
+        bits = scan.whole(pointer.group(1), pointer.start(1))
+        scan.at = pointer.end()
         scan.skip()
         _circle(scan)
     mark = scan.at
-    number = scan.integer()
+    number = scan.static() if scan.peek("_") else scan.integer()
     if number is not None and (scan.peek("o") or scan.peek("∘")):
         offset = number
         _circle(scan)
@@ -95,9 +97,8 @@ def _tree(scan: Scanner, what: str) -> Shape | Stride:
                 break
         scan.shut(")", f"in the {what}")
         return tuple(found)  # pyright: ignore[reportReturnType]
-    if scan.accept("_"):  # static leaves are accepted and become plain integers
-        return scan.signed(f"an integer in the {what}")
-    value = scan.signed(f"an integer in the {what}")
+    static = scan.static()  # as CuTe prints compile-time integers; they become plain ones
+    value = scan.signed(f"an integer in the {what}") if static is None else static
     if what == "stride" and scan.accept("@"):
         path = [str(scan.signed("a dimension"))]
         while scan.accept("@"):

@@ -248,12 +248,12 @@ def read(scan: Scanner, static: bool, what: str) -> IntTuple:
                 break
         scan.shut(")", f"in {what}")
         return tuple(found)
+    place = scan.at
+    value = scan.static() if static else None
+    if value is not None:
+        return Static(value)
     if scan.peek("_"):
-        place = scan.at
-        name = scan.name() or ""
-        if not static or not name[1:].isdecimal():
-            raise scan.error(f"expected an integer in {what}, found {name!r}", place)
-        return Static(scan.whole(name[1:], place))
+        raise scan.error(f"expected an integer in {what}, found {scan.name()!r}", place)
     return scan.signed(f"an integer in {what}")
 
 

@@ -14,15 +14,15 @@ _LINEAR = re.compile(
     r"\s*(linear\b|#|swizzled_shared|padded_shared|nvmma_shared|blocked\b|nvidia_mma|nv_mma|slice\b|dot_op)"
 )
 _TAG = re.compile(r"\s*[A-Za-z_]\w*\s*\(")
-_PAIR = re.compile(r"\s*(\(|-?\d|_\d|Sw\b|Swizzle\b|S\s*<)")
-_TLA_MARK = re.compile(r"(?<![\w])_\d+|\borigin\b")
+_PAIR = re.compile(r"\s*(\(|-?\d|_-?\d|Sw\b|Swizzle\b|S\s*<)")
+_TLA_MARK = re.compile(r"(?<![\w])_-?\d+|\borigin\b")
 
 
 def notation_of(text: str) -> str:
     """The notation that a text is in: "tirx", "tla", "cute" or "linear".
 
     A `shape:stride` text is CuTe unless it has compile-time leaves (`_16`), an origin or a tag, which mean
-    TLA.
+    TLA; with a swizzle or coordinate strides (`_1@0`) it is CuTe all the same.
 
     >>> notation_of("(8,64):(64,1)"), notation_of("(_8, 64):(64, _1)"), notation_of("zN(100, 100, f16)")
     ('cute', 'tla', 'tla')
@@ -34,8 +34,8 @@ def notation_of(text: str) -> str:
     if _LINEAR.match(text):
         return "linear"
     if _PAIR.match(text):
-        swizzled = text.lstrip().startswith("S")
-        return "tla" if not swizzled and _TLA_MARK.search(text) else "cute"
+        only_cute = text.lstrip().startswith("S") or "@" in text  # a swizzle, coordinate strides
+        return "tla" if not only_cute and _TLA_MARK.search(text) else "cute"
     if _TAG.match(text):
         return "tla"
     raise LayoutError(

@@ -2,7 +2,7 @@
 
     tile     := [T.]TileLayout(sum) | [T.]TileLayout.from_iters(offset={...}) | sum
     sum      := term ('+' term)*            term := S[...] | R[...] | offset | '(' offset ('+' offset)* ')'
-    offset   := stride                      stride := integer ['@' axis] | 'name' | (integer, 'name')
+    offset   := stride                      stride := integer ('*' integer)* ['@' axis] | 'name' | (integer, 'name')
     compose  := [T.]ComposeLayout(M, B, S, tile [, swizzle_inner=False])     (or by keyword)
 
 An axis is a registered name, `Axis.name`, a quoted name or `Axis.get('name')`; the last two also take names
@@ -180,7 +180,7 @@ def _extents(scan: Scanner) -> list[int]:
         place = scan.at
         if scan.peek("("):
             raise scan.error("nested shapes have to be written flat")
-        value = scan.signed("an extent")
+        value = _product(scan, "an extent")
         if value < 0:
             raise scan.error("an extent cannot be negative", place)
         found.append(value)
@@ -200,13 +200,18 @@ def _strides(scan: Scanner) -> list[tuple[int, str]]:
     if not close:
         return [_stride(scan)]
     found: list[tuple[int, str]] = []
+    alone = close == ")"
     while not scan.peek(close):
         found.append(_stride(scan))
         if not scan.accept(","):
             break
+        alone = False
     scan.expect(close, "after the strides")
     if scan.peek("@"):
-        raise scan.error("'@axis' belongs to one stride")
+        if not alone or not found or found[0][1] != "m":
+            raise scan.error("'@axis' belongs to one stride")
+        scan.expect("@")
+        return [(found[0][0], _axis(scan))]  # (-4)@laneid is one stride in parentheses
     return found
 
 
@@ -223,10 +228,15 @@ def _stride(scan: Scanner) -> tuple[int, str]:
         if scan.accept("@"):
             axis = _axis(scan)
         return value, axis
-    value = scan.signed("a stride")
+    value = _product(scan, "a stride")
+    return value, _axis(scan) if scan.accept("@") else "m"
+
+
+def _product(scan: Scanner, what: str) -> int:
+    value = scan.signed(what)
     while scan.accept("*"):
         value *= scan.signed("a factor")
-    return value, _axis(scan) if scan.accept("@") else "m"
+    return value
 
 
 def _offset(scan: Scanner, total: Spec) -> Spec:

@@ -140,10 +140,10 @@ def read_tag(scan: Scanner) -> TlaLayout:
     while not scan.peek(")"):
         at = scan.at
         if scan.peek("_"):
-            digits = (scan.name() or "")[1:]
-            if not digits.isdecimal():
+            static = scan.static()
+            if static is None or static < 0:
                 raise scan.error("expected a size such as 100 or _100", at)
-            sizes.append(Static(scan.whole(digits, at)))
+            sizes.append(Static(static))
         elif scan.text[scan.at : scan.at + 1].isdecimal():
             sizes.append(scan.signed())
         else:
