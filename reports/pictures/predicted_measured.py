@@ -83,7 +83,7 @@ def predicted_measured(picture: Picture) -> Figure:
         below.set_ylabel(f"error (grey: {_BAND:.0%})".replace("%", " %"))
         below.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
         below.set_xlabel(f"measured ({unit})")
-        legend_below(figure, handles, size=7, place="outside lower center")
+        legend_below(figure, handles, size=7, centred=True)
         worst = [int(row) for row in np.argsort(-np.abs(error), kind="stable")[:_NAMED] if error[row]]
         place_labels(below, [(measured[row], error[row]) for row in worst], [ids[row] for row in worst], 8)
         return figure

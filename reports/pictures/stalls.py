@@ -42,7 +42,7 @@ def stalls(picture: Picture) -> Figure:
                     lw=0.4,
                 )
                 left += cycles[:, index]
-            legend_below(figure, axes.get_legend_handles_labels()[0], size=8, place="outside lower center")
+            legend_below(figure, axes.get_legend_handles_labels()[0], size=8, centred=True)
         span = max(float(total.max()), 1.0)
         for row, value in enumerate(total):
             share = f" ({share_text(value, total.sum())})" if single and total.sum() else ""

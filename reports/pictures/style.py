@@ -170,7 +170,7 @@ def figure_title(figure: Figure, text: str) -> None:
 
 
 def legend_below(
-    figure: Figure, handles: Sequence[Artist], *, size: float = 9, place: str = "outside lower right"
+    figure: Figure, handles: Sequence[Artist], *, size: float = 9, centred: bool = False
 ) -> None:
     """A legend under the axes, in as many columns as fit side by side; a single one where names are very long."""
     if not handles:
@@ -180,6 +180,9 @@ def legend_below(
     columns = len(labels)
     while columns > 1 and _legend_width(labels, columns, size) > room:
         columns -= 1
+    place: Any = (
+        "outside lower center" if centred else "outside lower right"
+    )  # the stubs do not know "outside"
     figure.legend(handles, labels, loc=place, ncols=columns, frameon=False, fontsize=size)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
@@ -64,7 +66,7 @@ def sweep_pareto(picture: Picture) -> Figure:
         first = sorted(spread.tolist())  # the front comes best first
         place_labels(
             axes,
-            [(front_x[i], front_y[i]) for i in first],
+            [(float(front_x[i]), float(front_y[i])) for i in first],
             [_short(str(data["front_names"][i])) for i in first],
         )
         return figure
@@ -75,7 +77,7 @@ def _stairs(
     y: NDArray[np.float64],
     front_x: NDArray[np.float64],
     front_y: NDArray[np.float64],
-) -> str | None:
+) -> Literal["pre", "post"] | None:
     """How the front steps: `post` when a point's y holds for larger x, `pre` for smaller ones; None: no staircase."""
     steps = np.diff(front_y)
     right, left = x[:, None] >= front_x, x[:, None] <= front_x

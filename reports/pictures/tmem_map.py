@@ -91,7 +91,7 @@ def tmem_map(picture: Picture) -> Figure:
         axes.set_title(picture.title, loc="left")
         sizes = (allocation, needed, columns)
         handles = _legend(groups, colour_of, boxes, sizes, lanes // int(data["slab"]))
-        legend_below(figure, handles, size=8, place="outside lower center")
+        legend_below(figure, handles, size=8, centred=True)
         return figure
 
 

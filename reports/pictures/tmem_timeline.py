@@ -68,7 +68,7 @@ def tmem_timeline(picture: Picture) -> Figure:
             handles.append(
                 Rectangle((0, 0), 1, 1, facecolor="white", edgecolor=INK, hatch="////", label="waits")
             )
-        legend_below(figure, handles, size=8, place="outside lower center")
+        legend_below(figure, handles, size=8, centred=True)
         return figure
 
 

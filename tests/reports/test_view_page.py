@@ -83,6 +83,47 @@ def test_phases_name_the_lanes_that_meet(browser: Any, tmp_path: Path) -> None:
     assert [phase.wavefronts for phase in witness.phases] == [8, 8, 8, 8]
 
 
+def written(browser: Any, tmp_path: Path, page: dict[str, Any]) -> list[list[Any]]:
+    """Texts on the canvases with where they begin and end down the page: [text, top, bottom, height of the canvas]."""
+    script = """const plain = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      const m = this.getTransform(), half = this.measureText(text).width / 2 * Math.abs(m.b);
+      const middle = m.b * x + m.d * y + m.f;
+      said.push([text, middle - half, middle + half, this.canvas.height]);
+      plain.call(this, text, x, y);
+    };
+    pick("element", "0, 1");"""
+    return drive(browser, tmp_path, page, script)
+
+
+def test_the_name_of_the_rows_is_never_cut(browser: Any, tmp_path: Path) -> None:
+    low = written(browser, tmp_path, view_description("S[(2,32):(32,1)]", dtype="f32"))
+    texts = [entry[0] for entry in low]
+    assert any(
+        text.startswith("bank (4 bytes)") and text.endswith("line (128 bytes) \u2193") for text in texts
+    )
+    assert "line (128 bytes)" not in texts
+    for layout in ("S[(5,32):(32,1)]", "S[(6,32):(32,1)]", "S[(64,32):(32,1)]"):
+        tall = written(browser, tmp_path, view_description(layout, dtype="f32"))
+        turned = [entry for entry in tall if entry[0] in ("dimension 0", "line (128 bytes)")]
+        assert len(turned) >= 1
+        for _, top, bottom, height in turned:
+            assert top >= 0
+            assert bottom <= height
+
+
+def test_meetings_beyond_four_can_be_opened_and_stay_open(browser: Any, tmp_path: Path) -> None:
+    page = view_description("replica-fragment")
+    script = """tell(); const more = () => $("verdict").querySelector("details");
+    more().open = true; key("logical", "ArrowRight"); said.push([more().open, more().querySelectorAll("p").length]);"""
+    start, (still, count) = drive(browser, tmp_path, page, script)
+    assert not start["phases"]
+    assert "and 12 more meetings" in start["verdict"]
+    assert "choose a phase" not in start["verdict"]
+    assert still
+    assert count == 12
+
+
 def test_copies_light_up_in_registers_and_tensor_memory(browser: Any, tmp_path: Path) -> None:
     page = view_description("S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5@warpid")
     (found,) = drive(browser, tmp_path, page, "tell();", "element=27")
