@@ -146,6 +146,11 @@ def _assumptions(run: AscendRun) -> tuple[str, ...]:
     hits = [f"{m.name} {m.l2_hit:.1%}" for m in run.places.matrices.values() if m.l2_hit]
     if hits:
         lines.append(f"part of the copied bytes that L2 answers: {', '.join(hits)}")
+    if any(matrix.l2_hit == "auto" for matrix in run.ascend.matrices.values()):
+        lines.append(
+            "l2_hit: auto is an estimate that the published matrix multiplications support; of a sweep over more than "
+            "L2 holds nothing was found there when it was read again"
+        )
     if run.vectors:
         lines.append(
             "vector instructions meet their own accesses in the banks; meetings with MTE2 and MTE3 are not counted"

@@ -213,6 +213,15 @@ class Ascend(Strict):
     mixed: bool = Field(
         default=False, description="cube and vector cores together: 256 bytes of L1 are reserved"
     )
+    framework: bool = Field(
+        default=False, description="the framework keeps its default reserve: 8 KiB of UB on 910B and 950"
+    )
+    simt_cache: int = Field(
+        default=0,
+        ge=0,
+        le=1 << 20,
+        description="bytes of UB that serve SIMT warps as data cache (950: 32 to 128 KiB)",
+    )
     fast: bool = Field(default=False, description="arithmetic instead of agents: the same cycles, sooner")
     timeline: bool = Field(default=True, description="keep start and end of every instruction")
     expect: AscendExpect = Field(default=AscendExpect())

@@ -85,7 +85,9 @@ def make_places(ascend: Ascend, chip: Chip) -> Places:
         (name, tile.memory, tuple(tile.shape), tile.dtype, tile.layout, tile.slots, tile.at)
         for name, tile in ascend.tiles.items()
     ]
-    memories = place_buffers(wanted, chip, mixed=ascend.mixed)
+    memories = place_buffers(
+        wanted, chip, mixed=ascend.mixed, framework=ascend.framework, simt_cache=ascend.simt_cache
+    )
     places = Places(chip, arch, memories=memories)
     for use in memories.values():
         for buffer in use.buffers:

@@ -10,6 +10,7 @@ from ..sim.chip import Chip
 from ..sim.engine.errors import EngineError
 from ..sim.results import Column, Picture, Table
 from ..sim.tmem import (
+    Allocator,
     GemmLoop,
     Movement,
     Program,
@@ -20,6 +21,7 @@ from ..sim.tmem import (
     mma_cycles,
     simulate,
 )
+from ..sim.tmem import Step as AllocationStep
 from ..sim.traffic import ReplicaTraffic
 from .errors import Place, ScenarioError
 from .load import LoadedScenario
@@ -114,8 +116,12 @@ def evaluate_roles(loaded: LoadedScenario, placed: PlacedTmem, chip: Chip, part:
     assert section.roles is not None, "called for sections with roles"
     item = section.roles
     place = str(loaded.place("tmem", "roles"))
-    run = _run(roles_program(loaded, item, placed, chip), chip, loaded.place("tmem", "roles"))
+    program = roles_program(loaded, item, placed, chip)
+    run = _run(program, chip, loaded.place("tmem", "roles"))
     add_run(part, run, item.name, chip)
+    part.violations += [
+        f"{place}: {item.name}: {line}" for line in _allocation_problems(program, placed, chip)
+    ]
     if item.hazards is not None and len(run.hazards) != item.hazards:
         part.violations.append(f"{place}: {item.name}: {len(run.hazards)} hazards, expected {item.hazards}")
     if item.hazards is None and run.hazards:
@@ -124,6 +130,35 @@ def evaluate_roles(loaded: LoadedScenario, placed: PlacedTmem, chip: Chip, part:
         part.violations.append(
             f"{place}: {item.name}: {run.cycles:,.0f} cycles, at most {item.max_cycles:,.0f}"
         )
+
+
+def _allocation_problems(program: Program, placed: PlacedTmem, chip: Chip) -> list[str]:
+    """What the roles allocate by the rules of one block; nothing when they allocate nothing.
+
+    Each role in its own order, those that allocate before those that only free.
+    """
+    moves = {
+        role.name: [step for step in role.steps if step.op in ("alloc", "dealloc", "relinquish")]
+        for role in program.roles
+    }
+    first = [role for role in program.roles if any(step.op == "alloc" for step in moves[role.name])]
+    if not first:
+        return []
+    freed_by = {role.name for role in program.roles if any(step.op == "dealloc" for step in moves[role.name])}
+    block, found, most = Allocator(chip), list[str](), 0
+    for role in [*first, *(role for role in program.roles if role not in first)]:
+        for step in moves[role.name]:
+            outcome = block.step(AllocationStep(step.op, int(step.amount), warp=role.warp))
+            alone = outcome.text.startswith("blocks for ever") and freed_by <= {role.name}
+            if outcome.verdict == "illegal" or alone:
+                found.append(f"{role.name}: {step}: {outcome.text}")
+            most = max(most, block.shape.columns - block.free_columns())
+    outcome = block.step(AllocationStep("exit", warp=-1))
+    if outcome.verdict == "illegal":
+        found.append(outcome.text)
+    if most < placed.plan.columns:
+        found.append(f"the roles allocate {most} columns, the buffers need {placed.plan.columns}")
+    return found
 
 
 def _run(program: Program, chip: Chip, place: Place) -> Simulation:

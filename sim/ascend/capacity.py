@@ -57,12 +57,20 @@ class MemoryUse:
         return self.usable - self.used
 
 
-def usable_bytes(chip: Chip, memory: str, framework: bool = False, mixed: bool = False) -> tuple[int, int]:
+def usable_bytes(
+    chip: Chip, memory: str, framework: bool = False, mixed: bool = False, simt_cache: int = 0
+) -> tuple[int, int]:
     """(bytes, reserved bytes) of a memory. `mixed`: a kernel of cube and vector cores, which reserves a part of L1.
+
+    `framework`: the part of UB that the framework takes by default; `simt_cache`: bytes of UB that serve SIMT warps as
+    data cache (3510: 32 to 128 KiB). Raises CapacityError for a memory or a cache that the chip does not have.
 
     >>> from bankbench.sim.chip import load_chip
     >>> usable_bytes(load_chip("a2"), "L1", mixed=True), usable_bytes(load_chip("a2"), "UB")
     ((524288, 256), (196608, 256))
+    >>> total, reserved = usable_bytes(load_chip("950"), "UB", framework=True, simt_cache=32768)
+    >>> (total - reserved) // 1024
+    216
     """
     path = f"buffers.{memory}"
     if not chip.has(path):
@@ -72,7 +80,18 @@ def usable_bytes(chip: Chip, memory: str, framework: bool = False, mixed: bool =
         reserved = chip.integer(f"reserved.{memory}")
     if framework and chip.has(f"reserved.{memory}_framework"):
         reserved += chip.integer(f"reserved.{memory}_framework")
+    if memory == "UB" and simt_cache:
+        reserved += _simt_cache(chip, simt_cache)
     return chip.integer(path), reserved
+
+
+def _simt_cache(chip: Chip, size: int) -> int:
+    if not chip.has("reserved.UB_simt_least"):
+        raise CapacityError(f"{chip.title} has no SIMT data cache in UB; that is 3510's")
+    least, most = (chip.integer(f"reserved.UB_simt_{end}") for end in ("least", "most"))
+    if not least <= size <= most:
+        raise CapacityError(f"a SIMT data cache takes {least:,} to {most:,} bytes of UB, not {size:,}")
+    return size
 
 
 def tile_layout(
@@ -109,6 +128,7 @@ def place_buffers(
     *,
     mixed: bool = False,
     framework: bool = False,
+    simt_cache: int = 0,
 ) -> dict[str, MemoryUse]:
     """Places tiles one behind the other: (name, memory, shape, dtype, tag or None, slots, addresses or None) each.
 
@@ -119,7 +139,7 @@ def place_buffers(
     top: dict[str, int] = {}
     for name, memory, shape, dtype, tag, slots, addresses in wanted:
         try:
-            total, reserved = usable_bytes(chip, memory, framework, mixed)
+            total, reserved = usable_bytes(chip, memory, framework, mixed, simt_cache)
             layout = tile_layout(memory, shape, dtype, chip, tag)
         except (CapacityError, LayoutError) as error:
             raise CapacityError(f"{name}: {error}", name) from None
@@ -157,7 +177,9 @@ def place_buffers(
         buffers.setdefault(memory, []).append(placed)
         top[memory] = max(top.get(memory, 0), end)
     return {
-        memory: MemoryUse(memory, *usable_bytes(chip, memory, framework, mixed), top[memory], tuple(found))
+        memory: MemoryUse(
+            memory, *usable_bytes(chip, memory, framework, mixed, simt_cache), top[memory], tuple(found)
+        )
         for memory, found in buffers.items()
     }
 

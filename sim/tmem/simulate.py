@@ -364,8 +364,9 @@ class _Machine:
             state.issued[track] = number = state.issued.get(track, 0) + 1
             if ready.footprint is not None:
                 self.hazards.touch(ready.footprint, number, state.known, state.fenced)
-            if op != "dealloc":
-                state.known = {**state.known, track: number}
+            state.known = {**state.known, track: number}
+            if op == "dealloc":  # synchronous: what the role does afterwards comes behind it
+                state.fenced = {**state.fenced, track: number}
         if op == "work" or (op in ("write", "read") and step.amount):
             self._span(state.role.name, ready.text, now, now + step.amount)
         return ready.cycles

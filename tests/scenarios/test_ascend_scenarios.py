@@ -400,3 +400,42 @@ def test_banks_of_the_older_chips_are_unknown(chip: str) -> None:
     assert (result.exit_code, result.status) == (3, "unknown")
     assert "the address mapping of this Unified Buffer is not public" in result.unknowns[0]
     assert result.headline == "conflicts of add unknown"
+
+
+@pytest.mark.parametrize(
+    ("chip", "options", "usable"),
+    [
+        ("a2", "", 192 * 1024 - 256),
+        ("a2", "framework: true", 184 * 1024 - 256),
+        ("950", "framework: true", 248 * 1024),
+        ("950", "framework: true, simt_cache: 32768", 216 * 1024),
+        ("950", "simt_cache: 131072", 128 * 1024),
+    ],
+)
+def test_reserved_parts_of_the_unified_buffer(chip: str, options: str, usable: int) -> None:
+    more = f"{options}, " if options else ""
+    text = f'name: x\nchip: "{chip}"\nascend: {{{more}tiles: {{T: {{in: UB, shape: [SIZE]}}}}}}'
+    full = run_scenario(loads(text.replace("SIZE", str(usable // 2))))
+    assert f"UB {usable:,} of {usable:,} bytes" in full.headline
+    with pytest.raises(ScenarioError, match=f"UB of .* has {usable:,} bytes"):
+        run_scenario(loads(text.replace("SIZE", str(usable // 2 + 16))))
+
+
+@pytest.mark.parametrize(
+    ("chip", "size", "message"),
+    [
+        ("a2", 32768, "no SIMT data cache"),
+        ("950", 16384, "takes 32,768 to 131,072"),
+        ("950", 131073, "not 131,073"),
+    ],
+)
+def test_caches_that_do_not_exist(chip: str, size: int, message: str) -> None:
+    text = f'name: x\nchip: "{chip}"\nascend: {{simt_cache: {size}, tiles: {{T: {{in: UB, shape: [64]}}}}}}'
+    with pytest.raises(ScenarioError, match=message):
+        run_scenario(loads(text))
+
+
+def test_the_estimate_of_l2_says_what_it_rests_on() -> None:
+    assert any(
+        "l2_hit: auto is an estimate" in line for line in run_scenario("ascend-matmul-8192").assumptions
+    )

@@ -256,3 +256,33 @@ def test_what_is_not_documented_is_unknown_and_not_illegal(text, reason):
 def test_numbers_are_finite(text, value):
     with pytest.raises(ScenarioError, match="finite"):
         answer(text.replace("VALUE", value))
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ("[{name: r, steps: [{alloc: 128}, {dealloc: 128}]}]", ""),
+        ("[{name: r, steps: [{alloc: 128}, {dealloc: 128}, {alloc: 128}, {dealloc: 128}]}]", ""),
+        ("[{name: r, steps: [{alloc: 128}, relinquish]}, {name: e, warp: 4, steps: [{dealloc: 128}]}]", ""),
+        ("[{name: r, steps: [{work: 1}]}]", ""),  # another kernel allocates
+        (
+            "[{name: r, steps: [{alloc: 64}, {dealloc: 64}]}]",
+            "the roles allocate 64 columns, the buffers need 72",
+        ),
+        ("[{name: r, steps: [{alloc: 128}]}]", "must be freed before exit: 128 columns are held"),
+        (
+            "[{name: r, steps: [{alloc: 128}, {dealloc: 64}]}]",
+            "dealloc of 64 columns that cta0 does not hold",
+        ),
+        ("[{name: r, steps: [{alloc: 64}, {alloc: 128}]}]", "size increases from 64 to 128"),
+        ("[{name: r, steps: [relinquish, {alloc: 128}]}]", "alloc after relinquish"),
+        ("[{name: r, steps: [{alloc: 512}, {alloc: 32}, {dealloc: 512}]}]", "blocks for ever"),
+    ],
+)
+def test_roles_allocate_by_the_rules(roles, message):
+    found = answer(f"tmem: {{buffers: [{{name: p, columns: 72}}], roles: {{roles: {roles}}}}}")
+    if message:
+        assert found.exit_code == 1
+        assert any(message in line for line in found.violations)
+    else:
+        assert found.violations == ()

@@ -138,6 +138,16 @@ def test_loads_of_one_window_queue_and_those_of_others_do_not():
     assert queued == pytest.approx(latency + busy)
 
 
+def test_columns_that_were_freed_and_allocated_again_are_free_of_hazards():
+    """Freeing is synchronous, so the role's next allocation and its products come behind it."""
+    free = Step("dealloc", amount=128, writes=(D,), text="dealloc 128")
+    take = Step("alloc", amount=128, text="alloc 128")
+    done = [COMMIT, WAIT, AFTER]
+    assert kinds([take, MMA, *done, free, take, MMA, *done, free]) == []
+    early = kinds([take, MMA, free])
+    assert early == [("write after write", "mma d", "dealloc 128")]
+
+
 def test_a_wait_that_never_ends_is_named():
     with pytest.raises(DeadlockError, match="r0 in wait done"):
         run([WAIT])
