@@ -17,11 +17,11 @@ from ...sim.engine import CycleLimitError, Machine, timing_of
 from ...sim.engine.code import Op, compile_program
 from ...sim.engine.record import Recorder
 from ...sim.engine.state import Access, Warp
-from ...sim.hopper import HopperSm, async_of
+from ...sim.hopper import HopperSm, async_of, wgmma_interval
 from ...sim.program import Group, Program
 from ..errors import ScenarioError
 from .fields import choice, text, whole
-from .hopper_streams import OPERATIONS, chase_group, idle_group, lsu_group, wgmma_group
+from .hopper_streams import OPERATIONS, chase_group, idle_group, least_cycles, lsu_group, wgmma_group
 
 __all__ = ["OPERATIONS", "Copies", "predict", "side_kind", "split_op"]
 
@@ -159,7 +159,7 @@ def _predict(
         if side is None or kind.startswith("TMA"):
             groups.append(idle_group(_WARPGROUP))
         else:
-            groups.append(_side(side, kind))
+            groups.append(_side(side, kind, chip))
             if groups[-1].warps % _WARPGROUP:
                 groups.append(idle_group(-groups[-1].warps % _WARPGROUP))
         if side is not None and kind.startswith("TMA"):
@@ -179,26 +179,32 @@ def _predict(
     }
 
 
-def _side(side: Mapping[str, Any], kind: str) -> Group:
-    chunks = 1 + _CYCLES // 1000
+def _side(side: Mapping[str, Any], kind: str, chip: Chip) -> Group:
     per_chunk = whole(side, "per_chunk", 8 if kind == "wgmma" else 16)
     if kind == "wgmma":
         n = whole(side, "n", 8)
         if n % 8 or n > _WIDEST:
             raise ScenarioError(f"n: {n}, a multiple of 8 up to {_WIDEST} is needed")
+        operands = choice(side, "operands", ("SS", "RS"))
         return wgmma_group(
             n,
-            choice(side, "operands", ("SS", "RS")) == "RS",
+            operands == "RS",
             per_chunk,
-            chunks,
+            _chunks(per_chunk * wgmma_interval(n, operands, chip)),
             whole(side, "a_at", 0, _DEFAULT_AT["a"]),
             whole(side, "b_at", 0, _DEFAULT_AT["b"]),
         )
     at = whole(side, "at", 0, _DEFAULT_AT["lsu"])
     if kind == "chase":
-        return chase_group(per_chunk, chunks, at)
+        return chase_group(per_chunk, _chunks(per_chunk * timing_of(chip).result), at)
     op, ways = split_op(text(side, "op"), side)
+    chunks = _chunks(per_chunk * least_cycles(op, ways, chip))
     return lsu_group(op, ways, _warps(side), per_chunk, chunks, at)
+
+
+def _chunks(cycles: float) -> int:
+    """Chunks of at least so many cycles that last longer than the run: no side may end, and free the path, before."""
+    return 2 + int(_CYCLES // cycles)
 
 
 def _warps(side: Mapping[str, Any]) -> int:

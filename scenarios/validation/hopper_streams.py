@@ -13,10 +13,21 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ...sim.chip import Chip
+from ...sim.engine import timing_of
 from ...sim.hopper import Wgmma
-from ...sim.program import Group, Instruction, Pattern, Segment
+from ...sim.memory import count
+from ...sim.program import ACCESS_OPS, Group, Instruction, Pattern, Segment, registers_of
 
-__all__ = ["OPERATIONS", "access_pattern", "chase_group", "idle_group", "lsu_group", "wgmma_group"]
+__all__ = [
+    "OPERATIONS",
+    "access_pattern",
+    "chase_group",
+    "idle_group",
+    "least_cycles",
+    "lsu_group",
+    "wgmma_group",
+]
 
 _ITEM = re.compile(r"(?P<op>[A-Z0-9.]+):(?P<stall>\d+)(?P<marks>(?:[@<>]\d)*)(?:\*(?P<times>\d+))?$")
 
@@ -134,6 +145,22 @@ def access_pattern(op: str, ways: int, at: int = 0) -> Pattern:
     }
     name, width = kinds[op]
     return Pattern(name, tuple(at + width * ways * lane for lane in range(32)))
+
+
+def least_cycles(op: str, ways: int, chip: Chip) -> int:
+    """Cycles that one warp needs for an access at least: a wavefront every two cycles, and its way into the SM.
+
+    >>> from bankbench.sim import load_chip
+    >>> [least_cycles(op, ways, load_chip("h200")) for op, ways in (("lds32", 1), ("sts128", 1), ("sts32", 32))]
+    [2, 10, 64]
+    """
+    pattern, timing = access_pattern(op, ways), timing_of(chip)
+    name, width, variant = ACCESS_OPS[pattern.op]
+    (wavefronts,) = count(
+        [pattern.offsets], name, width, variant=variant or None, chip=chip
+    ).wavefronts.tolist()
+    registers = registers_of(pattern.op) if name.startswith("st") else 0
+    return max(timing.wavefront * wavefronts, timing.port_address + timing.port_register * registers)
 
 
 def _group(

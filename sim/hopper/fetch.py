@@ -236,6 +236,7 @@ class Fetch:
                 product.place,
                 product.last,
                 product.group,
+                product.fresh,
             )
 
         return (

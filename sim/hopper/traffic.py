@@ -159,7 +159,7 @@ class WritePort:
     def state(self, now: int) -> tuple[object, ...]:
         """All that its future depends on."""
         if self.half < 0:
-            return (-1,)
+            return (-1, self.turn)  # whose turn it is outlives the copy
         self._until(now)
         return (self.half, self.lines, self.step, self.at - now, self.waiting, self.turn, self._sum)
 
@@ -238,4 +238,7 @@ class ReadPort:
 
     def state(self, now: int) -> tuple[object, ...]:
         """All that its future depends on."""
-        return (self.half, self.left, self.at - now, self.denied, now & 3) if self.half >= 0 else (-1,)
+        # every second frame is one of its banks, also of the stores that come later
+        if self.half < 0:
+            return (-1, now & 3, max(self.at - now, 0))
+        return (self.half, now & 3, self.left, self.at - now, self.denied)

@@ -335,6 +335,19 @@ def test_a_stream_of_more_warps_than_a_warpgroup_beside_wgmma(tmp_path):
     assert 34 < wgmma < 38
 
 
+@pytest.mark.parametrize(
+    ("n", "operands", "share_read"),
+    [(8, "RS", 2 / 14), (64, "RS", 1 / 2), (136, "RS", 1 / 2), (192, "SS", 64 / 96), (200, "SS", 66 / 100)],
+)
+def test_a_store_gets_the_cycles_that_wgmma_leaves_to_its_half(tmp_path, n, operands, share_read):
+    """32 * (1 - U) bytes a cycle, whatever the chunks of the measured wgmma stream: those of N = 192 are short."""
+    wgmma = {"kind": "wgmma", "n": n, "operands": operands, "per_chunk": 56 if n == 8 else 8}
+    store = {"kind": "tma store 1d", "bytes": 16384, "buffer_at": 65536}
+    beside = sides(one=wgmma, other=store, cycles={"1": 1000})
+    (row,) = contention(CHIP, written(tmp_path, beside))
+    assert 16384 / row.predicted == pytest.approx(32 * (1 - share_read), rel=0.04)
+
+
 def by_side(found) -> dict[str, list[float]]:
     sides: dict[str, list[float]] = {}
     for row in found:

@@ -244,3 +244,29 @@ def test_gemm_loop_is_bound_by_the_tensor_core_and_fast_is_the_same(hopper, stag
     assert fast.skipped_trips > 0
     assert quick.totals() == sm.totals()
     assert sm.hazards.found == ()
+
+
+@pytest.mark.parametrize(("load", "store", "accesses"), [(2048, 512, 1), (2048, 4096, 3), (4096, 0, 1)])
+def test_extrapolated_loops_beside_copies_of_the_same_half(hopper, load, store, accesses):
+    """Whose turn the write port is and which frame takes banks outlive a copy: a state without them is another."""
+    offsets = tuple(4 * lane for lane in range(32))
+    code = [hopper.ins("STS", stall=3, slot="x", sets_read=0)] * accesses
+    code += [hopper.ins("MOV", stall=5, waits=(0,))]
+    code += [hopper.ins("LDS", slot="y", sets=1)] * accesses
+    code += [hopper.ins("MOV", stall=7, waits=(1,))]
+    patterns = {"x": Pattern("sts.32", offsets), "y": Pattern("lds.32", offsets)}
+    groups = [
+        hopper.group(code, 1, 200, patterns=patterns),
+        hopper.group([hopper.arrive("full", load), hopper.load(load, "full"), hopper.wait("full")], 1, 40),
+    ]
+    if store:
+        copy = [
+            hopper.ins("UTMASTG", BulkCopy(store, 0, True)),
+            hopper.ins("UTMACMDFLUSH", Commit()),
+            hopper.ins("UTMACMDFLUSH.WAIT", CopyWait()),
+        ]
+        groups.append(hopper.group(copy, 1, 60))
+    full, sm = hopper.run(*groups, barriers={"full": 1})
+    fast, quick = hopper.run(*groups, barriers={"full": 1}, fast=True)
+    assert (fast.cycles, fast.ends, fast.stalls) == (full.cycles, full.ends, full.stalls)
+    assert quick.totals() == sm.totals()
