@@ -47,12 +47,14 @@ def run_scenario(
 def choose_chip(loaded: LoadedScenario, chip: str | None, overrides: Sequence[str]) -> Chip:
     """The scenario's chip, or `chip` instead of it, with the scenario's and then these overrides."""
     scenario = loaded.scenario
-    name = chip or scenario.chip
+    name = scenario.chip if chip is None else chip
     local = loaded.folder / name
     try:
         machine = load_chip(local if name.endswith((".yaml", ".yml")) and local.exists() else name)
     except ChipError as error:
-        raise error if chip else ScenarioError(str(error), place=loaded.place("chip"), key="chip") from None
+        raise (
+            error if chip is not None else ScenarioError(str(error), place=loaded.place("chip"), key="chip")
+        ) from None
     values: dict[str, Any] = dict(scenario.overrides)
     try:
         machine = _override(machine, values)

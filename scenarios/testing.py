@@ -50,7 +50,7 @@ def assert_conflict_free(
     if _is_scenario(what):
         _assert_scenario(what, chip, max_excess)
     else:
-        _assert_offsets(what, op, width, mask, chip or "h200", max_excess)
+        _assert_offsets(what, op, width, mask, "h200" if chip is None else chip, max_excess)
 
 
 def assert_expectations(scenario: Source, *, chip: str | None = None) -> None:

@@ -65,7 +65,7 @@ def view_description(
         accesses = [(item.spec(), specs) for item in loaded.scenario.accesses]
         title, folder = loaded.scenario.title or loaded.scenario.name, loaded.folder
     else:
-        machine = load_chip(chip or "h200")
+        machine = load_chip("h200" if chip is None else chip)
         spec = _bare_spec(target, dtype, shape, swizzle)
         buffers = [ViewBuffer("tile", spec)]
         accesses, title, folder = [], target, Path()

@@ -74,7 +74,7 @@ def explain(
             from ..errors import ScenarioError
 
             raise ScenarioError("is for scenarios, which have several", key="--access")
-        machine = load_chip(chip or "h200")
+        machine = load_chip("h200" if chip is None else chip)
         item = count_access(question.lower(machine)[0], machine, instruction)
     from ..explanation import explanation_json, explanation_lines
 

@@ -12,6 +12,7 @@ from ...sim.chip import Chip, load_chip
 from ...sim.memory import OPERATIONS, explain
 from ...sim.results import Column, RunResult, Table
 from ..part import weakest
+from ..sentences import plural
 from .batch import Places
 from .blocks import Progress
 from .open import open_trace
@@ -22,6 +23,12 @@ _MOST_TOLD = 10
 _MOST_OTHERS = 40
 # Opcodes that touch shared memory by other ways than the load and store path, which is what is counted here.
 _ELSEWHERE = ("LDGSTS", "UTMALDG", "UTMASTG", "UBLKCP", "HGMMA", "UTCHMMA", "SYNCS", "STAS", "REDAS")
+_TOTALS = {
+    "wavefronts": "wavefronts",
+    "ideal_wavefronts": "ideal",
+    "excess_wavefronts": "excess",
+    "bank_conflicts": "bank_conflicts",
+}
 _NO_MASKS = (
     "mem_trace writes no masks: lanes with address 0 beside generic ones are inactive, all others active"
 )
@@ -60,6 +67,7 @@ def _result(
     if tally.wrong > len(problems):
         problems.append(f"{tally.wrong - len(problems):,} more rows could not be used")
     unknowns = tuple(tally.reasons) if tally.unknown else ()
+    some = tally.unknown < tally.count or not tally.count  # else the sums are of nothing that is known
     return RunResult(
         name=path.name,
         title=f"Trace {path.name} ({kind}) replayed on {chip.title}",
@@ -90,10 +98,11 @@ def _result(
             "problems": problems,
             "totals": {
                 "instructions": tally.count,
-                "wavefronts": sum(row.wavefronts for row in rows),
-                "ideal_wavefronts": sum(row.ideal for row in rows),
-                "excess_wavefronts": sum(row.excess for row in rows),
-                "bank_conflicts": sum(row.bank_conflicts for row in rows),
+                "instructions_unknown": tally.unknown,
+                **{
+                    total: sum(getattr(row, name) for row in rows) if some else None
+                    for total, name in _TOTALS.items()
+                },
                 "other_instructions": sum(tally.others.values()),
                 "rows_not_used": tally.wrong,
             },
@@ -107,13 +116,15 @@ def _headline(rows: Sequence[Place], tally: Tally, places: Places, chip: Chip) -
     waves, ideal, excess = (
         sum(getattr(row, name) for row in rows) for name in ("wavefronts", "ideal", "excess")
     )
-    text = (
-        f"{tally.count:,} accesses to shared memory: {waves:,} wavefronts, {ideal:,} ideal, {excess:,} excess"
-    )
+    text = plural(tally.count, "instruction") + " on shared memory"
+    if tally.unknown == tally.count:
+        return f"{text}: unknown on {chip.name}"
+    text += f": {plural(waves, 'wavefront')}, {ideal:,} ideal, {excess:,} excess"
     if excess:
         worst = rows[0]
         text += f"; worst: {_where(worst, places)} with {worst.excess:,} ({worst.ways}-way)"
-    return f"{text} on {chip.name}"
+    text += f" on {chip.name}"
+    return f"{text} ({tally.unknown:,} of {tally.count:,} unknown)" if tally.unknown else text
 
 
 def _elsewhere(tally: Tally) -> list[str]:
@@ -136,7 +147,7 @@ def _places_table(rows: Sequence[Place], places: Places) -> Table:
         Column("place", "", "program counter, or what the trace has instead of one"),
         Column("instruction", "", "operation with its width in bits, or its variant"),
         Column("count", "", "executed warp instructions"),
-        Column("wavefronts", "", "passes through shared memory"),
+        Column("wavefronts", "", "passes through shared memory; empty where unknown"),
         Column("ideal", "", "the fewest that this width and mask can take"),
         Column("excess", "", "wavefronts above the ideal"),
         Column("share", "%", "of the excess of the whole trace"),
@@ -148,15 +159,22 @@ def _places_table(rows: Sequence[Place], places: Places) -> Table:
         "place": [places.names[row.place] for row in rows],
         "instruction": [OPERATIONS[row.kind].name for row in rows],
         "count": [row.count for row in rows],
-        "wavefronts": [row.wavefronts for row in rows],
-        "ideal": [row.ideal for row in rows],
-        "excess": [row.excess for row in rows],
-        "share": [round(100 * row.excess / total, 2) if total else 0.0 for row in rows],
-        "bank_conflicts": [row.bank_conflicts for row in rows],
-        "ways": [row.ways for row in rows],
+        "wavefronts": _known(rows, "wavefronts"),
+        "ideal": _known(rows, "ideal"),
+        "excess": _known(rows, "excess"),
+        "share": [
+            (round(100 * row.excess / total, 2) if total else 0.0) if row.known else None for row in rows
+        ],
+        "bank_conflicts": _known(rows, "bank_conflicts"),
+        "ways": _known(rows, "ways"),
         "gap": [round(row.gap / row.count, 2) if row.count else 0.0 for row in rows],
     }
     return Table("places", "By place, worst first", columns, data)
+
+
+def _known(rows: Sequence[Place], name: str) -> list[int | None]:
+    """A column of sums, None for a place whose operation is unknown."""
+    return [getattr(row, name) if row.known else None for row in rows]
 
 
 def _meetings(rows: Sequence[Place], chip: Chip) -> list[tuple[Place, int, int, int, list[int], list[int]]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .batch import OTHER, Batch, Places, TraceProblem, checked, code_or_problem, to_window
 from .gaps import Gaps
-from .row_names import LANE_COLUMNS, NAMES, opcode_head, plain_value
+from .row_names import LANE_COLUMNS, NAMES, NO_OFFSETS, opcode_head, plain_value
 
 
 def csv_table(lines: Sequence[bytes], header: Sequence[str]) -> dict[str, Any] | None:
@@ -196,18 +196,19 @@ def from_columns(columns: dict[str, Any], lines: NDArray[np.int64], places: Plac
     active = given
     if "mask" in columns:
         index, values = columns["mask"]
-        wrong = np.array([v is not None and not 0 <= v < 1 << 32 for v in values] or [False])
+        wrong = np.array([v is not None and not 0 <= v < 1 << 32 for v in values] or [False])[index]
+        wrong &= codes >= 0  # what is not counted has no mask to check
         masks = np.array(
             [0xFFFFFFFF if v is None else v & 0xFFFFFFFF for v in values] or [0], dtype=np.uint32
         )[index]
-        if wrong[index].any():
-            for row in np.flatnonzero(wrong[index]).tolist():
-                problems.append(
-                    TraceProblem(int(lines[row]), f"mask {values[index[row]]}: 32 bits are needed")
-                )
-            codes = np.where(wrong[index], -2, codes)
+        for row in np.flatnonzero(wrong).tolist():
+            problems.append(TraceProblem(int(lines[row]), f"mask {values[index[row]]}: 32 bits are needed"))
+        codes = np.where(wrong, -2, codes)
         lacking = (masks[:, None] >> np.arange(32, dtype=np.uint32)) & 1 != 0
         active = given & lacking
+    bare = (codes >= 0) & ~given.any(axis=1)
+    problems += [TraceProblem(int(lines[row]), NO_OFFSETS) for row in np.flatnonzero(bare).tolist()]
+    codes = np.where(bare, -2, codes)
     place = _places(columns, count, places)
     warp = _numbers(columns, "warp", count)
     shared = codes >= 0
@@ -230,9 +231,7 @@ def from_columns(columns: dict[str, Any], lines: NDArray[np.int64], places: Plac
 def _codes(columns: dict[str, Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(code or OTHER, number of a message or 0) of every row."""
     op, ops = columns["op"]
-    widths, width_values = (
-        columns.get("width") or columns.get("width_bytes") or (np.zeros(count, np.int64), [None])
-    )
+    widths, width_values = _first_given(columns, count, "width", "width_bytes")
     variants, variant_values = columns.get("variant") or (np.zeros(count, np.int64), [None])
     key = (op * len(width_values) + widths) * len(variant_values) + variants
     present, inverse = np.unique(key, return_inverse=True)
@@ -254,9 +253,21 @@ def _codes(columns: dict[str, Any], count: int) -> tuple[NDArray[np.int64], NDAr
     return codes[inverse], said[inverse]
 
 
+def _first_given(columns: dict[str, Any], count: int, name: str, other: str) -> tuple[NDArray[np.int64], Any]:
+    """(codes, values) of column `name`; rows where it is empty, or all rows where there is none, have those of `other`.
+
+    Readers of JSON lines make columns that no row fills, so a column alone says nothing.
+    """
+    none = np.zeros(count, np.int64), [None]
+    first, values = columns.get(name, none)
+    second, others = columns.get(other, none)
+    empty = np.array([value is None for value in values] or [True])[first]
+    return np.where(empty, len(values) + second, first), [*values, *others]
+
+
 def _places(columns: dict[str, Any], count: int, places: Places) -> NDArray[np.int64]:
     """Numbers of the places; without `pc` the operation is the place."""
-    index, values = columns.get("pc") or columns["op"]
+    index, values = _first_given(columns, count, "pc", "op")
     found = np.array(
         [places.number("" if value is None else value) for value in values] or [0], dtype=np.int64
     )

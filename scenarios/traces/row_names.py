@@ -7,6 +7,8 @@ from typing import Any
 LANE_COLUMNS = tuple(f"o{lane}" for lane in range(32))
 NAMES = frozenset(["op", "width", "width_bytes", "variant", "mask", "offsets", "pc", "warp", *LANE_COLUMNS])
 
+NO_OFFSETS = "no offsets; 1 to 32 are needed"
+
 
 def plain_value(value: Any, name: str) -> Any:
     """One value of a plain column: numbers of any base as integers. Raises ValueError when it does not fit."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from .batch import OTHER, Batch, Places, TraceProblem, checked, code_or_problem, to_window
 from .gaps import Gaps
-from .row_names import NAMES, one_line, opcode_head, plain_value
+from .row_names import NAMES, NO_OFFSETS, one_line, opcode_head, plain_value
 
 Numbered = list[tuple[int, Any]]
 
@@ -96,7 +96,8 @@ def _row(row: Any, others: Counter[str]) -> tuple[int, list[int], int, int, Any]
         raise ValueError("op is missing")
     if not (variant is None or isinstance(variant, str)):
         raise ValueError(f"variant {variant!r}: a text such as x4 or red.add.u32")
-    width = row.get("width", row.get("width_bytes"))
+    widths = (row.get("width"), row.get("width_bytes"))
+    width = next((value for value in widths if value not in (None, "")), None)
     code, message = code_or_problem(op, None if width is None else _integer(width, "width", 4), variant)
     if message:
         raise ValueError(message)
@@ -105,9 +106,11 @@ def _row(row: Any, others: Counter[str]) -> tuple[int, list[int], int, int, Any]
         return None
     given = row.get("offsets")
     if not isinstance(given, list) or not 1 <= len(given) <= 32:
-        found = f"{len(given)} offsets" if isinstance(given, list) else "no offsets"
-        raise ValueError(f"{found}; 1 to 32 are needed")
+        many = isinstance(given, list) and given
+        raise ValueError(f"{len(given)} offsets; 1 to 32 are needed" if many else NO_OFFSETS)
     there = [value not in (None, "") for value in given]
+    if not any(there):
+        raise ValueError(NO_OFFSETS)
     offsets = [_integer(value, "offset", 0) if have else 0 for value, have in zip(given, there, strict=True)]
     present = sum(1 << lane for lane, have in enumerate(there) if have)
     mask = _integer(row.get("mask"), "mask", 0xFFFFFFFF)

@@ -18,10 +18,14 @@ _KINDS = len(OPERATIONS)
 
 @dataclass(slots=True)
 class Place:
-    """Sums of one operation at one place, and its worst instruction."""
+    """Sums of one operation at one place, and its worst instruction.
+
+    `count` is executed instructions; where the rule of the operation is unknown, `known` is False and all sums are 0.
+    """
 
     place: int
     kind: int
+    known: bool = True
     count: int = 0
     wavefronts: int = 0
     ideal: int = 0
@@ -54,7 +58,7 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """Counted instructions on shared memory."""
+        """Instructions on shared memory, those of an unknown rule included."""
         return sum(place.count for place in self.places.values())
 
     def add(self, batch: Batch) -> None:
@@ -77,13 +81,13 @@ class Tally:
         size = len(present)
         excess = np.where(known, counts.excess_wavefronts, 0)
         sums = [
-            np.bincount(index, weights=np.where(known, column, 0), minlength=size).astype(np.int64).tolist()
+            np.bincount(index, weights=column, minlength=size).astype(np.int64).tolist()
             for column in (
                 np.ones(len(batch), np.int64),
-                counts.wavefronts,
-                counts.ideal_wavefronts,
+                np.where(known, counts.wavefronts, 0),
+                np.where(known, counts.ideal_wavefronts, 0),
                 excess,
-                counts.bank_conflicts,
+                np.where(known, counts.bank_conflicts, 0),
                 batch.gap,
             )
         ]
@@ -97,6 +101,8 @@ class Tally:
             item = self.places.get(number)
             if item is None:
                 item = self.places[number] = Place(*divmod(number, _KINDS))
+            row = int(worst[at])
+            item.known = bool(known[row])  # a rule is known or not: all rows of an operation alike
             item.count += sums[0][at]
             item.wavefronts += sums[1][at]
             item.ideal += sums[2][at]
@@ -104,12 +110,13 @@ class Tally:
             item.bank_conflicts += sums[4][at]
             item.gap += sums[5][at]
             item.ways = max(item.ways, int(ways[at]))
-            row = int(worst[at])
             if int(excess[row]) > item.worst_excess:
                 item.worst_excess = int(excess[row])
                 item.worst_offsets = batch.offsets[row].astype(np.int32)
                 item.worst_mask = int(batch.mask[row])
 
     def worst_first(self) -> list[Place]:
-        """Places by excess wavefronts, the most first; then by wavefronts."""
-        return sorted(self.places.values(), key=lambda p: (-p.excess, -p.wavefronts, p.place, p.kind))
+        """Places by excess wavefronts, the most first; then by wavefronts; unknown ones last."""
+        return sorted(
+            self.places.values(), key=lambda p: (not p.known, -p.excess, -p.wavefronts, p.place, p.kind)
+        )

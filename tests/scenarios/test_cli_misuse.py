@@ -70,6 +70,9 @@ REFUSED = [
     (("run", "tile.yaml", "--set", "shared_memory.banks=.nan"), "nan is no number to count with"),
     (("run", "tile.yaml", "--set", "shared_memory.banks=-.inf"), "-inf is no number to count with"),
     (("count", "0,4", "--chip", "x" * 3000), "File name too long"),
+    (("count", "0,4", "--chip", ""), "unknown chip ''"),
+    (("explain", "0,4", "--chip", ""), "unknown chip ''"),
+    (("run", "tile.yaml", "--chip", ""), "unknown chip ''"),
     # places that cannot be written
     (("fix", "tile.yaml", "--write", "tile.yaml/fixed.yaml"), "cannot be written"),
     (("fix", "tile.yaml", "--write", "x" * 3000), "File name too long"),

@@ -365,3 +365,73 @@ def test_files_of_no_known_kind(tmp_path: Path) -> None:
     (tmp_path / "columns.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ScenarioError, match="needed: op and offsets"):
         replay(tmp_path / "columns.csv")
+
+
+def _lines(rows: list[dict]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _totals(path: Path, text: str, **options) -> dict:
+    path.write_text(text)
+    return replay(path, **options).extra["totals"]
+
+
+@pytest.mark.parametrize("broken", ["", "no row\n"], ids=["columns", "rows one by one"])
+def test_the_width_is_read_from_either_name(tmp_path: Path, broken: str) -> None:
+    """A float4 access of three lanes on one bank takes three wavefronts; read as four bytes it would take one."""
+    offsets = [0, 128, 256]
+    for width in ({"width": 16}, {"width_bytes": 16}, {"width": None, "width_bytes": 16}):
+        row = {"op": "lds", "offsets": offsets} | width
+        assert _totals(tmp_path / "t.jsonl", _lines([row]) + broken)["wavefronts"] == 3
+        cells = ",".join("" if value is None else str(value) for value in width.values())
+        text = f"op,{','.join(width)},offsets\nlds,{cells},0 128 256\n"
+        assert _totals(tmp_path / "t.csv", text + broken)["wavefronts"] == 3
+    mixed = [
+        {"op": "lds", "width": 4, "offsets": [0, 4]},
+        {"op": "lds", "width_bytes": 16, "offsets": offsets},
+        {"op": "sts", "width_bytes": 1, "offsets": [21, 32]},
+    ]
+    found = _totals(tmp_path / "t.jsonl", _lines(mixed) + broken)
+    assert (found["instructions"], found["wavefronts"], found["rows_not_used"]) == (3, 5, bool(broken))
+
+
+@pytest.mark.parametrize("broken", ["", "no row\n"], ids=["columns", "rows one by one"])
+def test_a_row_is_one_problem_whatever_is_wrong_with_it(tmp_path: Path, broken: str) -> None:
+    rows = [
+        {"op": "lds", "offsets": []},
+        {"op": "lds.foo", "offsets": [0], "mask": -1},
+        {"op": "FFMA", "offsets": [], "mask": 1 << 32},
+        {"op": "lds", "offsets": [0], "mask": 1 << 32},
+        {"op": "lds", "offsets": [0], "pc": 16},
+    ]
+    (tmp_path / "t.jsonl").write_text(_lines(rows) + broken)
+    found = replay(tmp_path / "t.jsonl")
+    assert [problem.split(":")[1] for problem in found.extra["problems"]] == ["1", "2", "4"] + ["6"] * bool(
+        broken
+    )
+    assert "no offsets; 1 to 32 are needed" in found.extra["problems"][0]
+    assert found.extra["totals"]["other_instructions"] == 1
+    assert [row["place"] for row in found.table("places").rows()] == ["0x0010"]
+
+
+def test_what_is_unknown_is_not_counted_as_nothing(tmp_path: Path) -> None:
+    rows = [{"op": "red.shared.min.u64", "offsets": [0, 8]}, {"op": "lds", "offsets": [0, 128]}]
+    (tmp_path / "t.jsonl").write_text(_lines(rows))
+    found = replay(tmp_path / "t.jsonl")
+    assert found.headline == (
+        "2 instructions on shared memory: 2 wavefronts, 1 ideal, 1 excess; worst: lds lds.32 with 1 (2-way) on h200 "
+        "(1 of 2 unknown)"
+    )
+    known, unknown = found.table("places").rows()
+    assert (known["count"], known["wavefronts"]) == (1, 2)
+    assert (unknown["count"], unknown["wavefronts"], unknown["excess"], unknown["share"]) == (
+        1,
+        None,
+        None,
+        None,
+    )
+    assert found.exit_code == 3
+    other = replay(tmp_path / "t.jsonl", "gfx942")
+    assert other.headline == "2 instructions on shared memory: unknown on gfx942"
+    assert other.extra["totals"]["wavefronts"] is None
+    assert other.extra["totals"]["instructions"] == other.extra["totals"]["instructions_unknown"] == 2
