@@ -150,11 +150,13 @@ class Footprint:
     """What a step of a role touches: spots, its access to each, whether tensor memory's fences count.
 
     The accesses are those of the latest execution of the step: a spot keeps one of a track, so an older one has no
-    place to stay. `repeats` says that executions in a row change nothing but the number.
+    place to stay. `repeats` says that executions in a row change nothing but the number, `itself` that the step reads
+    what it writes.
     """
 
     places: tuple[tuple[_Spot, Access, bool], ...]
     repeats: bool
+    itself: bool
 
 
 class Hazards:
@@ -181,7 +183,8 @@ class Hazards:
             for region in regions:
                 access = Access(role, step, track, 0, writes, op == "write", product)
                 places.append((self._spot(region), access, inside and region.space == "tmem"))
-        return Footprint(tuple(places), op == "mma")
+        itself = any(one.meets(other) for one in step.reads for other in step.writes)
+        return Footprint(tuple(places), op == "mma", itself)
 
     def touch(self, what: Footprint, number: int, known: Clock, fenced: Clock) -> None:
         """Checks the accesses of a step against the earlier ones and remembers them.
@@ -195,6 +198,15 @@ class Hazards:
                 access.number = number
             return
         self._last = what
+        if what.itself:
+            # all checks first: its read must not take the place of an earlier one that its write still has to meet
+            for spot, access, inside in what.places:
+                if spot.live:
+                    self._meet(spot, access, number, fenced if inside else known, known)
+            for spot, access, _ in what.places:
+                access.number = number
+                spot.open(access)
+            return
         for spot, access, inside in what.places:
             if spot.live:
                 heard = fenced if inside else known

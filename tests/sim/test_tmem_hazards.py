@@ -138,6 +138,15 @@ def test_loads_of_one_window_queue_and_those_of_others_do_not():
     assert queued == pytest.approx(latency + busy)
 
 
+def test_a_product_that_reads_what_it_writes_still_meets_earlier_reads():
+    wide, other = Region("tmem", 64, 160), Region("tmem", 256, 320)
+    first = Step("mma", reads=(wide,), writes=(other,), item=SHAPE, operands="TS", text="mma first")
+    second = Step(
+        "mma", reads=(wide,), writes=(Region("tmem", 64, 128),), item=SHAPE, operands="TS", text="mma second"
+    )
+    assert kinds([first, second, COMMIT]) == [("overwritten while it is read", "mma first", "mma second")]
+
+
 def test_columns_that_were_freed_and_allocated_again_are_free_of_hazards():
     """Freeing is synchronous, so the role's next allocation and its products come behind it."""
     free = Step("dealloc", amount=128, writes=(D,), text="dealloc 128")
