@@ -1,6 +1,6 @@
 """Triton encodings by their parameters, and the linear layouts that they stand for on a shape.
 
-Register encodings: `blocked`, `nvidia_mma` (versions 2 and 3), `dot_op` of version 2, `slice`. Shared
+Register encodings: `blocked`, `nvidia_mma` (versions 2 and 3), `dot_op` of these (version 3: A only), `slice`. Shared
 encodings: `swizzled_shared`, `nvmma_shared`, `padded_shared` (not linear: padding is added to the offset).
 One CTA only. Source: Triton, `LinearLayoutConversions.cpp` and `TritonGPUAttrDefs.td`.
 """
@@ -256,7 +256,10 @@ def _blocked(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
         _rank(counts, shape, "blocked")
         for dim in order:
             builder.identity(name, counts[dim], dim)
-    return builder.on_shape(shape, order, "register")
+    whole = builder.on_shape(shape, order, "register")
+    # A thread holds an element once: registers beyond the shape are dropped, lanes and warps beyond it repeat.
+    kept = {name: [v for v in vectors if name != "register" or any(v)] for name, vectors in whole.bases}
+    return LinearLayout.from_bases(kept, shape)
 
 
 def _mma_tile(builder: _Builder, tile: tuple[int, int], k_width: int, inner: int, outer: int) -> None:
@@ -269,18 +272,31 @@ def _mma_tile(builder: _Builder, tile: tuple[int, int], k_width: int, inner: int
     builder.identity("register", max(cols // (4 * k_width), 1), inner)
 
 
-def _mma(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
+_BOX = 256  # most elements of a TMA box in one dimension
+
+# Version -> dimensions in which warps are numbered: of a wgmma the four warps of a warpgroup lie along the rows.
+_WARP_ORDER = {2: (1, 0), 3: (0, 1)}
+
+
+def _warps(encoding: Encoding) -> tuple[int, tuple[int, ...]]:
+    """(version, warps a dimension) of an `nvidia_mma`; LayoutError for versions other than 2 and 3."""
     version = _integer(encoding["versionMajor"], "versionMajor")
-    warps = _integers(encoding["warpsPerCTA"], "warpsPerCTA")
+    if version not in _WARP_ORDER:
+        raise LayoutError(f"nvidia_mma version {version} is not supported; known are 2 (mma) and 3 (wgmma)")
+    return version, _integers(encoding["warpsPerCTA"], "warpsPerCTA")
+
+
+def _mma(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
+    version, warps = _warps(encoding)
     instruction = _integers(encoding["instrShape"], "instrShape")
     _rank(warps, shape, "nvidia_mma")
-    if version not in (2, 3) or len(shape) != 2:
+    if len(shape) != 2:
         raise LayoutError(f"nvidia_mma version {version} on {len(shape)} dimensions is not supported")
     if len(instruction) < 2:
         raise LayoutError("instrShape has rows and columns")
     builder = _registers(2)
     _mma_tile(builder, (16, instruction[1]), 2, 1, 0)
-    for dim in (1, 0):
+    for dim in _WARP_ORDER[version]:
         builder.identity("warp", warps[dim], dim)
     return builder.on_shape(shape, (1, 0), "register")
 
@@ -288,16 +304,18 @@ def _mma(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
 def _dot_operand(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
     parent, k_width = encoding["parent"], _integer(encoding["kWidth"], "kWidth")
     operand = _integer(encoding["opIdx"], "opIdx")
-    if not isinstance(parent, Encoding) or parent.kind != "nvidia_mma" or parent["versionMajor"] != 2:
-        raise LayoutError("dot_op is supported for a parent nvidia_mma of version 2")
-    warps = _integers(parent["warpsPerCTA"], "warpsPerCTA")
+    if not isinstance(parent, Encoding) or parent.kind != "nvidia_mma":
+        raise LayoutError("dot_op is supported for a parent nvidia_mma")
+    version, warps = _warps(parent)
+    if version == 3 and operand == 1:
+        raise LayoutError("dot_op: operand 1 of nvidia_mma version 3 (wgmma) is read from shared memory")
     if operand not in (0, 1) or len(shape) != 2:
         raise LayoutError("dot_op has opIdx 0 or 1 and two dimensions")
     inner, outer = (1, 0) if operand == 0 else (0, 1)
     builder = _registers(2)
     tile = (16, 8 * k_width) if operand == 0 else (8 * k_width, 8)
     _mma_tile(builder, tile, k_width, inner, outer)
-    for dim in (1, 0):
+    for dim in _WARP_ORDER[version]:
         if dim == inner:
             builder.zeros("warp", warps[dim])
         else:
@@ -340,7 +358,10 @@ def _row_swizzle(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
 
 
 def _nvmma_shared(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
-    """Swizzle tiles of 8 rows, rows of tiles first: what TMA boxes of up to 256 rows make."""
+    """TMA boxes: as wide as the swizzle (up to 256 columns without one) and up to 256 rows.
+
+    Without a swizzle a box is plain row-major; with one it is 8-row swizzle tiles on top of each other.
+    """
     width = _integer(encoding["swizzlingByteWidth"], "swizzlingByteWidth")
     bits = _integer(encoding["elementBitWidth"], "elementBitWidth")
     phases = {0: (1, 1), 32: (4, 2), 64: (2, 4), 128: (1, 8)}.get(width)
@@ -351,14 +372,19 @@ def _nvmma_shared(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
     if len(shape) != 2 or bits not in (8, 16, 32, 64):
         raise LayoutError("nvmma_shared is supported on two dimensions, elements of 8 to 64 bits")
     rows, cols = (1, 0) if encoding["transposed"] else (0, 1)
-    tile_cols, vec = 8 * (width or 16) // bits, 128 // bits
-    if shape[cols] < tile_cols or shape[rows] < 8:
-        raise LayoutError(f"shape {shape} is smaller than the swizzle tile of 8 x {tile_cols}")
     builder = _Builder(2)
-    builder.identity("offset", tile_cols, cols)
-    start = len(builder.bases["offset"])
-    builder.identity("offset", 8, rows)
-    for vector in builder.bases["offset"][start:]:
-        vector[cols] = vec * (vector[rows] // phases[0] % phases[1])
-    builder.bases.setdefault("block", [])
-    return builder.on_shape(shape, (rows, cols), "offset")
+    builder.bases = {"offset": [], "block": []}
+    if width == 0:
+        builder.identity("offset", min(shape[cols], _BOX), cols)
+    else:
+        tile_cols, vec = 8 * width // bits, 128 // bits
+        if shape[cols] < tile_cols or shape[rows] < 8:
+            raise LayoutError(f"shape {shape} is smaller than the swizzle tile of 8 x {tile_cols}")
+        builder.identity("offset", tile_cols, cols)
+        start = len(builder.bases["offset"])
+        builder.identity("offset", 8, rows)
+        for vector in builder.bases["offset"][start:]:
+            vector[cols] = vec * (vector[rows] // phases[0] % phases[1])
+    builder.identity("offset", min(shape[rows], _BOX) // builder.reach[rows], rows)
+    # Further boxes, transposed or not: the last dimension first without a swizzle, the first one with it.
+    return builder.on_shape(shape, (1, 0) if width == 0 else (0, 1), "offset")
