@@ -17,15 +17,17 @@ from ...sim.engine import CycleLimitError, Machine, timing_of
 from ...sim.engine.code import Op, compile_program
 from ...sim.engine.record import Recorder
 from ...sim.engine.state import Access, Warp
-from ...sim.hopper import HopperSm, async_of, wgmma_interval
+from ...sim.hopper import Copy, HopperSm, async_of, wgmma_interval
 from ...sim.program import Group, Program
 from ..errors import ScenarioError
 from .fields import choice, text, whole
+from .hopper_alone import stream_cycles
 from .hopper_streams import OPERATIONS, chase_group, idle_group, least_cycles, lsu_group, wgmma_group
 
 __all__ = ["OPERATIONS", "Copies", "predict", "side_kind", "split_op"]
 
 _CYCLES = 32_000
+_ROW_BYTES = {"128B": 128, "64B": 64, "32B": 32}
 _WARPGROUP = 4
 _MOST_WARPS = 16
 _WIDEST = 256
@@ -67,10 +69,20 @@ class Copies:
         return (text(side, "kind"), whole(side, "bytes", 1), "buffer_at" in side)
 
     def rate(self, side: Mapping[str, Any], chip: Chip) -> float:
-        """Bytes a cycle of this stream alone: measured where it was, otherwise what the unit can do."""
-        own = "load" if "load" in str(side["kind"]) else "store"
-        rate = self.alone.get(self.key(side), chip.number(f"async.tma.{own}_rate"))
-        return min(rate, whole(side, "bytes", 1) / _STORE_ISSUE) if own == "store" else rate
+        """Bytes a cycle of this stream alone: measured where it was, otherwise what its loop and the unit can do."""
+        size, store = whole(side, "bytes", 1), "store" in text(side, "kind")
+        rate = self.alone.get(self.key(side))
+        if rate is None:
+            row = _ROW_BYTES.get(str(side.get("swizzle")), _ROW_BYTES["128B"])
+            rows = -(-size // row) if "2d" in text(side, "kind") else 0
+            loop = {
+                "copies_per_barrier": whole(side, "copies_per_barrier", 1, 1),
+                "in_flight": whole(side, "in_flight", 1, 4),
+                "reps": whole(side, "per_chunk", 1, 2),
+            }
+            round_ = stream_cycles(Copy(size, store, rows, row if rows else 0), loop, chip)
+            rate = size * loop["copies_per_barrier"] / round_
+        return min(rate, size / _STORE_ISSUE) if store else rate
 
 
 class _Marks(Recorder):

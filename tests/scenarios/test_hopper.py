@@ -15,6 +15,7 @@ from bankbench.scenarios.program_trace import as_fast
 from bankbench.scenarios.run import run_scenario
 from bankbench.scenarios.validation import find_sets
 from bankbench.scenarios.validation.hopper import contention, kept_out, rows
+from bankbench.scenarios.validation.hopper_contention import Copies
 from bankbench.scenarios.validation.sets import DATA
 from bankbench.sim import load_chip
 
@@ -333,6 +334,16 @@ def test_a_stream_of_more_warps_than_a_warpgroup_beside_wgmma(tmp_path):
     assert wgmma == pytest.approx(turned_wgmma, rel=0.02)
     assert loads == pytest.approx(turned_loads, rel=0.02)
     assert 34 < wgmma < 38
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "chunk", "rate"),
+    [("tma load 1d", 16384, 4, 69.8), ("tma load 2d", 16384, 4, 64.1), ("tma load 1d", 4096, 8, 18.4)],
+)
+def test_a_copy_stream_that_was_not_measured_alone_is_bound_by_its_loop(kind, size, chunk, rate):
+    """Measured alone: 69.8, 64.1 and 18.4 bytes a cycle; the unit could do 107."""
+    side = {"kind": kind, "bytes": size, "in_flight": 4, "copies_per_barrier": 1, "per_chunk": chunk}
+    assert Copies().rate(side, CHIP) == pytest.approx(rate, rel=0.01)
 
 
 @pytest.mark.parametrize(
