@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..layouts import dtype_bits
 from ..layouts.tla_ops import get_tile_layout
 from ..sim.ascend import (
     PIPES,
@@ -58,6 +59,8 @@ def load(
         raise AscendError(
             f"load {what}: {source.buffer.dtype} into {target.buffer.dtype}; MTE1 does not convert"
         )
+    if memory not in _TABLES:
+        _check_fractals(source, target, coord, what)
     parent = cut_layout(source, source.valid, arch)
     valid = get_tile_layout(parent, target.shape, coord).logical_shape
     if not all(valid):
@@ -68,13 +71,39 @@ def load(
         cost = path_cost(core, pipe, path, bytes_valid, padded)
         spans = (span(source, slots[0]),), (span(target, slots[1]),)
         return make_op(pipe, f"load {what}", cost, f"L1 -> {memory}", *spans), valid
-    transposed = source.tag[0] != target.tag[0]
+    transposed = _outer(source.tag) != _outer(target.tag)
     cost = load_cost(core, memory, bytes_valid, padded, transposed)
     verb = "load transposed" if transposed else "load"
     name = f"{verb} {what}"
     return make_op(
         "MTE1", name, cost, f"L1 -> {memory}", (span(source, slots[0]),), (span(target, slots[1]),)
     ), valid
+
+
+def _outer(tag: str) -> str:
+    """How the elements of a fractal run: z by rows, n by columns; the first letter of the tag for all else."""
+    return "n" if tag == "Weight4BitnZ" else tag[0]
+
+
+def _check_fractals(source: TileState, target: TileState, coord: tuple[int, ...], what: str) -> None:
+    """LoadData moves whole fractals of 512 bytes: the source is made of them, and the coordinate begins one."""
+    outer = _outer(source.tag)
+    if outer not in "zn":
+        raise AscendError(
+            f"load {what}: {source.buffer.name} is {source.tag} in L1; LoadData reads fractals (zN, nZ)"
+        )
+    bits = dtype_bits(source.buffer.dtype)
+    depth = 256 // bits
+    steps = (16, depth) if outer == "z" else (depth, 16)
+    nearest = ", ".join(str(c // s * s) for c, s in zip(coord, steps, strict=True))
+    for at, step in zip(coord, steps, strict=True):
+        if at % step:
+            raise AscendError(
+                f"load {what}: the coordinate {', '.join(map(str, coord))} begins inside a fractal; multiples of "
+                f"{steps[0]} and {steps[1]}, nearest {nearest}"
+            )
+    if bits == 4 and outer != _outer(target.tag) and target.buffer.memory == "L0A":
+        raise AscendError(f"load {what}: 4-bit elements are transposed into L0B only")
 
 
 def mmad(

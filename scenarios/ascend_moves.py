@@ -14,6 +14,7 @@ from ..layouts.tla_ops import get_tile_layout
 from ..sim.ascend import (
     PIPES,
     AscendError,
+    AscendUnknown,
     Core,
     Cost,
     Op,
@@ -117,6 +118,11 @@ def _conversion(core: Core, matrix: MatrixData, tile: TileState) -> str:
         )
     if tile.tag not in ("zN", "nZ") or not matrix.order:
         return "copy"
+    if tile.buffer.memory == "UB":
+        raise AscendUnknown(
+            f"nd2nz {matrix.name} -> {tile.buffer.name}: unknown for UB, documented is the way into L1; "
+            "copy as it lies and re-lay with the vector unit"
+        )
     _check_nd2nz(matrix, tile)
     straight = (matrix.order == "row") == (tile.tag == "zN")
     if straight:

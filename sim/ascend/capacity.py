@@ -99,8 +99,12 @@ def tile_layout(
 ) -> TlaLayout:
     """The layout of a tile in a memory: the tag given, else the format that the memory has on this chip.
 
-    L1 defaults to zN, UB and the tables to RowMajor; L0A is zZ on 2201 and zN on 3510.
+    L1 defaults to zN, UB and the tables to RowMajor; L0A is zZ on 2201 and zN on 3510. Raises CapacityError for a tag
+    that an L0 memory does not hold: the cube reads and writes one format there.
     """
+    if tag is not None and memory.startswith("L0") and tag != str(chip[f"format.{memory}"]):
+        held = chip[f"format.{memory}"]
+        raise CapacityError(f"{memory} of {chip.title} holds {held}, not {tag}; leave the layout out")
     if tag is None:
         default = {"L1": "zN", "UB": "RowMajor", "BT": "VectorLayout", "FB": "VectorLayout"}.get(memory)
         tag = default or str(chip[f"format.{memory}"])

@@ -439,3 +439,70 @@ def test_the_estimate_of_l2_says_what_it_rests_on() -> None:
     assert any(
         "l2_hit: auto is an estimate" in line for line in run_scenario("ascend-matmul-8192").assumptions
     )
+
+
+LOADS = """name: x
+chip: "CHIP"
+ascend:
+  matrices: {A: {shape: [128, 128], dtype: DTYPE}}
+  tiles:
+    A1: {in: L1, shape: [128, 128], dtype: DTYPE, layout: TAG}
+    T: {in: MEMORY, shape: [64, 64], dtype: DTYPE}
+  schedule:
+    - copy: {from: "A[0, 0]", to: A1}
+    - load: {from: "A1[AT]", to: T}
+"""
+
+
+def loading(chip: str, dtype: str, tag: str, memory: str, at: str):
+    text = LOADS
+    for word, value in {"CHIP": chip, "DTYPE": dtype, "TAG": tag, "MEMORY": memory, "AT": at}.items():
+        text = text.replace(word, value)
+    return run_scenario(loads(text, "x.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("chip", "dtype", "tag", "memory", "at", "message"),
+    [
+        ("a2", "f16", "zN", "L0A", "16, 48", ""),
+        ("a2", "f16", "zN", "L0A", "0, 8", "begins inside a fractal; multiples of 16 and 16, nearest 0, 0"),
+        ("a2", "f16", "zN", "L0A", "20, 16", "multiples of 16 and 16, nearest 16, 16"),
+        ("a2", "s8", "zN", "L0A", "16, 32", ""),
+        ("a2", "s8", "zN", "L0A", "0, 48", "multiples of 16 and 32, nearest 0, 32"),
+        ("a2", "f32", "zN", "L0A", "16, 8", ""),
+        ("a2", "f32", "zN", "L0A", "8, 8", "multiples of 16 and 8"),
+        ("a2", "f16", "RowMajor", "L0A", "0, 0", "A1 is RowMajor in L1; LoadData reads fractals"),
+        ("950", "int4", "nZ", "L0A", "0, 0", "4-bit elements are transposed into L0B only"),
+        ("950", "s8", "nZ", "L0B", "32, 16", ""),
+        ("950", "s8", "nZ", "L0B", "16, 32", "multiples of 32 and 16, nearest 0, 32"),
+    ],
+)
+def test_loads_move_whole_fractals(
+    chip: str, dtype: str, tag: str, memory: str, at: str, message: str
+) -> None:
+    if message:
+        with pytest.raises(ScenarioError, match=message):
+            loading(chip, dtype, tag, memory, at)
+    else:
+        assert loading(chip, dtype, tag, memory, at).violations == ()
+
+
+@pytest.mark.parametrize(
+    ("chip", "tag", "held"), [("a2", "RowMajor", "zZ"), ("a2", "zN", "zZ"), ("950", "zZ", "zN")]
+)
+def test_l0_holds_one_format(chip: str, tag: str, held: str) -> None:
+    text = f'name: x\nchip: "{chip}"\nascend: {{tiles: {{T: {{in: L0A, shape: [16, 16], layout: TAG}}}}}}'
+    with pytest.raises(ScenarioError, match=f"holds {held}, not {tag}; leave the layout out"):
+        run_scenario(loads(text.replace("TAG", tag)))
+    assert run_scenario(loads(text.replace("TAG", held))).exit_code == 0
+
+
+def test_a_relayout_into_the_unified_buffer_is_unknown() -> None:
+    text = (
+        "name: x\nchip: a2\nascend:\n  matrices: {A: {shape: [64, 64]}}\n"
+        "  tiles: {T: {in: UB, shape: [64, 64], layout: zN}}\n"
+        '  schedule: [{copy: {from: "A[0, 0]", to: T}}]\n'
+    )
+    result = run_scenario(loads(text))
+    assert result.exit_code == 3
+    assert "unknown for UB, documented is the way into L1" in result.unknowns[0]
