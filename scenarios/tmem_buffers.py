@@ -75,6 +75,7 @@ def place_all(loaded: LoadedScenario, section: Tmem, chip: Chip) -> PlacedTmem:
 
 def want_of(buffer: TmemBuffer) -> Want:
     """A buffer of the file as a want of the planner."""
+    sides: dict[str, Any] = {"lane": buffer.lane, "together": buffer.together}
     common: dict[str, Any] = {
         "name": buffer.name,
         "stages": buffer.stages,
@@ -85,11 +86,11 @@ def want_of(buffer: TmemBuffer) -> Want:
     }
     if buffer.accumulator is not None:
         fields = buffer.accumulator.model_dump()
-        return AccumulatorWant(**common, **fields, lane=buffer.lane, together=buffer.together)
+        return AccumulatorWant(**common, **fields, **sides)
     if buffer.operand is not None:
         a = buffer.operand
         bits = _packed_bits(a)
-        return AWant(**common, M=a.M, K=a.K, bits=bits, cta_group=a.cta_group, together=buffer.together)
+        return AWant(**common, M=a.M, K=a.K, bits=bits, cta_group=a.cta_group, **sides)
     if buffer.scales is not None:
         s = buffer.scales
         return ScaleWant(**common, rows=s.rows, k_steps=s.k_steps, scale_vec=s.vector, split=s.split)
@@ -97,7 +98,9 @@ def want_of(buffer: TmemBuffer) -> Want:
         return MetadataWant(**common, kind=buffer.metadata)
     if buffer.tile is not None:
         t = buffer.tile
-        return TileWant(**common, rows=t.rows, cols=t.cols, bits=dtype_bits(t.dtype), packed=t.packed)
+        return TileWant(
+            **common, rows=t.rows, cols=t.cols, bits=dtype_bits(t.dtype), packed=t.packed, **sides
+        )
     if buffer.layout is not None:
         layout = parse_tirx(buffer.layout)
         if not isinstance(layout, TileLayout):

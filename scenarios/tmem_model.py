@@ -71,6 +71,14 @@ class TileOf(Strict):
     packed: bool = Field(default=False, description="narrow elements share columns; otherwise each takes one")
 
 
+# fields of a buffer that only some kinds of buffers have
+_OWNERS = {
+    "lane": ("accumulator", "operand", "tile"),
+    "together": ("accumulator", "operand", "tile"),
+    "dtype": ("layout",),
+}
+
+
 class TmemBuffer(Strict):
     """Something that lies in tensor memory; exactly one of the keys behind `name` up to `columns` says what."""
 
@@ -90,7 +98,7 @@ class TmemBuffer(Strict):
     at: Columns | None = Field(default=None, description="the column where the kernel put it")
     inside: str | None = Field(default=None, description="lies inside this buffer, at another time")
     offset: Columns = Field(default=0, description="columns from the start of `inside`")
-    lane: Literal[0, 16] | None = Field(default=None, description="lane offset of a half-lane accumulator")
+    lane: Literal[0, 16] | None = Field(default=None, description="lane offset of a half-lane buffer")
     together: str = Field(
         default="", description="half-lane buffers with one word here share their lane offset"
     )
@@ -102,6 +110,9 @@ class TmemBuffer(Strict):
         if len(given) != 1:
             found = " and ".join(given) if given else "none"
             raise ValueError(f"one of {', '.join(kinds)} says what the buffer is; found {found}")
+        for key, owners in _OWNERS.items():
+            if key in self.model_fields_set and given[0] not in owners:
+                raise ValueError(f"{key} goes with {' or '.join(owners)}, not with {given[0]}")
         if self.at is not None and self.inside is not None:
             raise ValueError("at and inside exclude each other")
         return self

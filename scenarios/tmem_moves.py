@@ -30,7 +30,9 @@ from .row_table import row_table
 from .tmem_buffers import PlacedTmem
 from .tmem_model import Product, Tmem, TmemMove
 
-_LDST = re.compile(r"(\.\d+x\d+bx?2?)\.x(\d+)((?:\.pack|\.unpack)::16b)?(?:\.red\.(min|max)(?:\.\w+)*)?")
+_LDST = re.compile(
+    r"(\.\d+x\d+bx?2?)\.x(\d+)((?:\.pack|\.unpack)::16b)?(?:\.red\.(min|max)((?:\.abs)?(?:\.NaN)?)(\.f32|\.u32|\.s32)?)?"
+)
 
 
 @dataclass(slots=True)
@@ -58,6 +60,8 @@ def load_store(
     found = _LDST.fullmatch(text if text.startswith(".") else f".{text}")
     if found is None:
         raise TmemError(f"{op} {text!r}: for example .32x32b.x32, .16x256b.x4.pack::16b")
+    if found[5] and found[6] in (".u32", ".s32"):
+        raise TmemError(f"tcgen05.{op}.red: {found[5]} goes with .f32, not with {found[6]}")
     pack = found[3] or ""
     if pack and pack != (".pack::16b" if op == "ld" else ".unpack::16b"):
         raise TmemError(f"tcgen05.{op} has no {pack}")

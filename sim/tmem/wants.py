@@ -155,12 +155,14 @@ class AWant(_Placing):
     K: int = 16
     bits: int = 16
     cta_group: int = 1
+    lane: int | None = None
     together: str = ""
 
     def pieces(self) -> tuple[Piece, ...]:
         """One piece a stage."""
-        a = a_operand(self.M, self.K, self.bits, self.cta_group, name=self.name)
-        return self._pieces(Piece(self.name, a.columns, a.half_lanes, together=self.together, operand=a))
+        a = a_operand(self.M, self.K, self.bits, self.cta_group, lane=self.lane or 0, name=self.name)
+        one = Piece(self.name, a.columns, a.half_lanes, lane=self.lane, together=self.together, operand=a)
+        return self._pieces(one)
 
     def smaller(self, n: int, instead_of: int) -> AWant:
         """A does not depend on N."""
@@ -234,13 +236,18 @@ class TileWant(_Placing):
     cols: int = 32
     bits: int = 32
     packed: bool = False
+    lane: int | None = None
+    together: str = ""
 
     def pieces(self) -> tuple[Piece, ...]:
         """One piece a stage."""
         if self.rows not in (64, 128):
             raise TmemError(f"{self.name}: {self.rows} rows; tiles of tensor memory have 64 or 128")
-        operand = a_operand(self.rows, self.cols, self.bits if self.packed else 32, name=self.name)
-        return self._pieces(Piece(self.name, operand.columns, operand.half_lanes, operand=operand))
+        bits = self.bits if self.packed else 32
+        operand = a_operand(self.rows, self.cols, bits, lane=self.lane or 0, name=self.name)
+        half = operand.half_lanes
+        one = Piece(self.name, operand.columns, half, lane=self.lane, together=self.together, operand=operand)
+        return self._pieces(one)
 
     def smaller(self, n: int, instead_of: int) -> TileWant:
         """With fewer columns."""

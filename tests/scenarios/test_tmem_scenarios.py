@@ -286,3 +286,45 @@ def test_roles_allocate_by_the_rules(roles, message):
         assert any(message in line for line in found.violations)
     else:
         assert found.violations == ()
+
+
+def test_tiles_keep_the_lane_that_the_file_says():
+    both = "{{buffers: [{{name: a, tile: {{rows: 64}}, lane: 16}}, {{name: b, operand: {{M: 64, K: 64}}, lane: {}}}]"
+    stacked = answer(f"tmem: {both.format(0)}, expect: {{columns: 32}}}}")
+    side_by_side = answer(f"tmem: {both.format(16)}, expect: {{columns: 64}}}}")
+    assert stacked.violations == side_by_side.violations == ()
+    assert list(stacked.table("tmem_buffers").data["lanes"]) == ["16-31 of 32", "0-15 of 32"]
+    apart = "{name: a, tile: {rows: 64}, together: x}, {name: b, tile: {rows: 64}, together: x}"
+    assert answer(f"tmem: {{buffers: [{apart}], expect: {{columns: 64}}}}").violations == ()
+
+
+@pytest.mark.parametrize(
+    ("buffer", "message"),
+    [
+        ("scales: {}, lane: 16", "lane goes with accumulator or operand or tile, not with scales"),
+        ("columns: 8, together: x", "together goes with"),
+        ("accumulator: {}, dtype: f16", "dtype goes with layout, not with accumulator"),
+        ("tile: {rows: 128}, lane: 16", "begins at lane 0, not 16"),
+    ],
+)
+def test_fields_that_a_buffer_does_not_have(buffer, message):
+    with pytest.raises(ScenarioError, match=message):
+        answer(f"tmem: {{buffers: [{{name: a, {buffer}}}]}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (".32x32b.x4.red.max.abs.NaN.f32", ""),
+        (".32x32b.x4.red.min.s32", ""),
+        (".16x32bx2.x2.red.max", ""),
+        (".32x32b.x4.red.min.abs.u32", ".abs goes with .f32, not with .u32"),
+        (".32x32b.x4.red.min.foo", "for example"),
+        (".16x64b.x4.red.min", "has the shapes"),
+        (".32x32b.x1.red.min", "at least twice"),
+    ],
+)
+def test_reductions_in_words(text, message):
+    found = run_scenario(loads(f"name: x\nchip: b300\ntmem: {{moves: [{{ld: {text}}}]}}"))
+    assert [line for line in found.violations if message in line] == list(found.violations)
+    assert bool(found.violations) == bool(message)
