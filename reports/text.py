@@ -126,7 +126,18 @@ def mood(result: RunResult) -> str:
         return "bad" if result.exit_code == 1 else "warn"
     totals = result.extra.get("totals", {})
     avoidable = totals.get("excess_wavefronts") or totals.get("conflict_cycles") or totals.get("hazards")
-    return "excess" if avoidable or any(_has_trouble(table) for table in result.tables) else "fine"
+    trouble = any(_has_trouble(table) for table in result.tables) or _is_overfull(result)
+    return "excess" if avoidable or trouble else "fine"
+
+
+def _is_overfull(result: RunResult) -> bool:
+    """Whether a plan of tensor memory, or a main loop beside it, needs more columns than its map has."""
+    maps = [picture.data for picture in result.pictures if picture.kind == "tmem_map"]
+    exist = min((data["columns"] for data in maps), default=None)
+    if exist is None:
+        return False
+    loops = [n for t in result.tables if t.name == "tmem_loops" for n in t.data.get("columns", ())]
+    return any(n is not None and n > exist for n in (*(data["needed"] for data in maps), *loops))
 
 
 def _has_trouble(table: Table) -> bool:

@@ -102,7 +102,14 @@ def test_what_does_not_work_is_not_marked_as_fine(column: str, value: Any) -> No
 
 
 def test_ready_scenarios_with_illegal_steps_are_marked() -> None:
-    for name in ("tmem-allocation", "tmem-descriptor-128B", "tmem-tma-boxes", "tmem-warp-windows"):
+    for name in (
+        "tmem-allocation",
+        "tmem-descriptor-128B",
+        "tmem-tma-boxes",
+        "tmem-warp-windows",
+        "tmem-blockscaled-n256",
+        "tmem-blockscaled-fp8",
+    ):
         assert mood(run_scenario(name)) == "excess", name
     assert mood(run_scenario("tmem-attention-spo")) == "fine"
 
