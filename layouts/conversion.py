@@ -96,12 +96,12 @@ def convert(
     sizes = None if shape is None else tuple(int(n) for n in shape)
     try:
         target = makers[to](layout, sizes, notes)
+        extents = sizes or (layout.padded_shape if isinstance(layout, TlaLayout) else layout.logical_shape)
+        checked = _check(layout, target, extents)
     except _Impossible as reason:
         return Conversion(layout, None, tuple(notes.lines), str(reason))
     except LayoutError as error:
         return Conversion(layout, None, tuple(notes.lines), error.message)
-    extents = sizes or (layout.padded_shape if isinstance(layout, TlaLayout) else layout.logical_shape)
-    checked = _check(layout, target, extents)
     if not checked:
         notes.add(
             f"the tile has more than {CHECK_LIMIT} elements: the conversion follows the rules but was not compared"
@@ -369,6 +369,8 @@ def _to_linear(layout: Layout, shape: tuple[int, ...] | None, notes: _Notes) -> 
         raise _Impossible("copies under a swizzle lie differently for each element")
     if isinstance(layout, CuteLayout) and layout.axes != ("m",):
         raise _Impossible("coordinate strides have no linear form here")
+    if isinstance(layout, TlaLayout) and shape is None:
+        layout = _tla_to_cute(layout, notes)  # the whole padded shape, as for CuTe
     if layout.notation in {"cute", "tla"}:
         _order_note(notes, len(shape or layout.logical_shape))
     return to_linear(layout, shape)

@@ -38,7 +38,7 @@ def parse_cute(text: str) -> CuteLayout | SwizzledLayout:
         scan.skip()
         _circle(scan)
     mark = scan.at
-    number = scan.static() if scan.peek("_") else scan.integer()
+    number = None if scan.peek("(") else _integer(scan, "an offset or a shape")
     if number is not None and (scan.peek("o") or scan.peek("∘")):
         offset = number
         _circle(scan)
@@ -97,11 +97,16 @@ def _tree(scan: Scanner, what: str) -> Shape | Stride:
                 break
         scan.shut(")", f"in the {what}")
         return tuple(found)  # pyright: ignore[reportReturnType]
-    static = scan.static()  # as CuTe prints compile-time integers; they become plain ones
-    value = scan.signed(f"an integer in the {what}") if static is None else static
+    value = _integer(scan, f"an integer in the {what}")
     if what == "stride" and scan.accept("@"):
         path = [str(scan.signed("a dimension"))]
         while scan.accept("@"):
             path.append(str(scan.signed("a dimension")))
         return Basis(value, "@".join(path))
     return value
+
+
+def _integer(scan: Scanner, what: str) -> int:
+    """A number; compile-time ones, as CuTe prints them, become plain ones."""
+    static = scan.static()
+    return scan.signed(what) if static is None else static

@@ -24,7 +24,7 @@ def mma_fragment(instruction: str, operand: str, dtype: str) -> TileLayout:
     """The fragment of operand "A", "B" or "C" (accumulator, also "D") of an `mma` or `wgmma` instruction.
 
     Args:
-        instruction: "m16n8k16", "m8n8k4" (and others of these row and column counts), or "m64n128k16" for
+        instruction: "m16n8k16", "m8n8k4" of f64 (and others of these row and column counts), or "m64n128k16" for
         wgmma,
             whose operand A may come from registers and whose B may not.
         operand: logical shapes are A (M, K), B (K, N), C (M, N).
@@ -46,6 +46,10 @@ def mma_fragment(instruction: str, operand: str, dtype: str) -> TileLayout:
     packed = max(1, 32 // bits)
     warps = [(4, 1, "wid_in_wg")] if m == 64 else []
     halves = [(2, 0, "m")] if m >= 16 else []
+    if (m, n, k) == (8, 8, 4) and bits != 64:
+        raise LayoutError(
+            f"{instruction} of {dtype} works on quads of lanes in an order of its own, which is not known here; f64 is"
+        )
     if letter == "C":
         rows = [*warps, *_scaled(halves, 2), (8, 4, "laneid")]
         return _fragment([*rows, *_columns(n), (4, 1, "laneid"), (2, 1, "m")])

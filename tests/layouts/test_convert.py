@@ -22,6 +22,9 @@ PAIRS = [
     ),
     ("padded_shared(paddings=[[64,4]], order=[1,0], shape=[64,64])", "tirx", "S[(64,64):(68,1)]"),
     ("S[4:1@laneid] + R[2:4@laneid]", "linear", "linear(lane=[[1],[2],[0]])"),
+    ("ComposeLayout(3, 3, 3, S[8:16] + -3)", "cute", "Sw<3,3,3> o -3 o 8:16"),
+    # an origin smaller than the padded shape: the whole padded shape is converted
+    ("nZ(_8, 1, f16)", "linear", "linear(offset=[[1,0],[2,0],[4,0],[8,0],[0,1],[0,2],[0,4],[0,8]])"),
 ]
 
 
@@ -43,6 +46,7 @@ IMPOSSIBLE = [
     ("S[(6,4):(4,1)]", "linear", "powers of two"),
     ("padded_shared(paddings=[[32,4]], order=[1,0], shape=[16,64])", "cute", "padding"),
     ("linear(lane=[[1,1],[0,1]], register=[[2,0]])", "tirx", "xor"),
+    ("ComposeLayout(1, 2, 2, S[()])", "cute", "axis m"),
 ]
 
 

@@ -203,6 +203,14 @@ def test_fragments_hold_every_element_once(name, operand):
     assert places["laneid"].max() == 31
 
 
+def test_the_first_tensor_cores_have_an_order_of_their_own():
+    """m8n8k4 of f16 spreads over quads of lanes; only the f64 instruction of that shape has the usual fragments."""
+    assert mma_fragment("m8n8k4", "C", "f64").apply(5, 3, shape=(8, 8)) == {"m": 1, "laneid": 21}
+    for operand, dtype in (("C", "f32"), ("C", "f16"), ("A", "f16")):
+        with pytest.raises(LayoutError):
+            mma_fragment("m8n8k4", operand, dtype)
+
+
 def test_thread_value_layouts_there_and_back():
     fragment = mma_fragment("m16n8k16", "A", "f16")
     layout = to_thread_values(fragment, (16, 16))
