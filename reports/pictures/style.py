@@ -17,6 +17,7 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
+from rich.cells import cell_len
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
 BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, GREY = (
@@ -190,7 +191,7 @@ def _legend_width(labels: Sequence[str], columns: int, size: float) -> float:
     """Points that a legend takes: matplotlib fills it column by column; a key takes 2.8 letters, a gap 2."""
     rows, longer = divmod(len(labels), columns)
     ends = np.cumsum([rows + (column < longer) for column in range(columns)]).tolist()
-    widest = [max(map(len, labels[start:end])) for start, end in zip([0, *ends], ends, strict=False)]
+    widest = [max(map(cell_len, labels[start:end])) for start, end in zip([0, *ends], ends, strict=False)]
     return sum(size * (_EM * width + 4.8) for width in widest)
 
 
@@ -210,7 +211,7 @@ def place_labels(
     taken = [(x - 3 * pixel, y - 3 * pixel, x + 3 * pixel, y + 3 * pixel) for x, y in spots]
     named = 0
     for (x, y), point, text in zip(spots, points, texts, strict=True):
-        wide, high = _EM * size * len(text) * pixel, 1.3 * size * pixel
+        wide, high = _EM * size * cell_len(text) * pixel, 1.3 * size * pixel
         for right, up in (
             (1, 0.7),
             (1, -0.7),

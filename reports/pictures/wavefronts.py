@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from rich.cells import cell_len
 
 from ...sim.results import Picture
 from .style import BLUE, INK, VERMILION, legend_below, new_figure, rc, shorten
@@ -28,7 +29,7 @@ def wavefronts(picture: Picture) -> Figure:
         names, ideal, excess = [names[i] for i in keep], ideal[keep], excess[keep]
     shown = [shorten(name, 44) for name in names]
     with rc():
-        figure = new_figure(6.4 + 0.07 * max(map(len, shown)), 1.15 + 0.34 * len(names))
+        figure = new_figure(6.4 + 0.07 * max(map(cell_len, shown)), 1.15 + 0.34 * len(names))
         axes = figure.add_subplot()
         rows = np.arange(len(names))
         axes.barh(rows, ideal, 0.66, color=BLUE, label="ideal")

@@ -87,7 +87,8 @@ def test_the_verdict_shows_how_bad_it_is() -> None:
     assert 'class="verdict excess"' in render_html(
         small(violations=(), extra={"totals": {"excess_wavefronts": 3}})
     )
-    assert 'class="verdict warn"' in render_html(small(violations=(), unknowns=("why",)))
+    unknown = render_html(small(violations=(), unknowns=("why",)))
+    assert 'class="verdict warn" aria-label="Verdict: something is unknown"' in unknown
 
 
 @pytest.mark.parametrize(
