@@ -9,7 +9,7 @@ from ..sim.chip import Chip
 from ..sim.memory import Trace, loop_parts, parse_op
 from ..sim.results import Column, Table
 from .access_instructions import instruction_table, words_by_bank
-from .buffers import PlacedBuffer
+from .buffers import PlacedBuffer, constant
 from .counted import CountedAccess
 
 _WAVEFRONTS = Column("wavefronts", "", "passes through shared memory, as the hardware counter shows them")
@@ -188,7 +188,7 @@ def _banks(counted: Sequence[CountedAccess], chip: Chip) -> Table:
         Column("bank", "", "bank of shared memory"),
         Column("words", "", "distinct words asked of the bank, summed over the instructions"),
     )
-    banks, bank_bytes = chip["shared_memory.banks"], chip["shared_memory.bank_bytes"]
+    banks, bank_bytes = (constant(chip, f"shared_memory.{name}") for name in ("banks", "bank_bytes"))
     data: dict[str, list[Any]] = {"access": [], "bank": [], "words": []}
     if not banks or not bank_bytes:
         return Table("banks", "Words by bank", columns, data)

@@ -178,8 +178,13 @@ def _extremes(layout: Layout, shape: tuple[int, ...]) -> tuple[int, int]:
     return int(offsets.max()), int(offsets.min())
 
 
+def constant(chip: Chip, path: str) -> Any:
+    """A constant of a chip; None where it is unknown, or where the chip has no such memory at all."""
+    return chip[path] if chip.has(path) else None
+
+
 def _check_capacity(buffer: PlacedBuffer, chip: Chip) -> None:
-    limit: Any = chip["shared_memory.max_bytes_per_block"]
+    limit = constant(chip, "shared_memory.max_bytes_per_block")
     if limit is None:
         return
     end = buffer.base + buffer.footprint

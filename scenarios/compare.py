@@ -120,7 +120,7 @@ def compare_runs(before: RunResult, after: RunResult, *, command: str = "") -> R
         if before.chip == after.chip
         else f"{before.chip_title} before, {after.chip_title} after",
         status=weakest([before.status, after.status]),
-        headline=_headline(totals),
+        headline=_headline(totals, before, after),
         reasons=_reasons(before, after),
         tables=tuple(
             table for table in (totals, _accesses(before, after), _differences(before, after)) if len(table)
@@ -290,7 +290,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _headline(totals: Table) -> str:
+def _headline(totals: Table, before: RunResult, after: RunResult) -> str:
     rows = {row["what"]: row for row in totals.rows()}
     parts = []
     for what in ("wavefronts", "cycles", "excess wavefronts", "bank conflicts"):
@@ -300,6 +300,9 @@ def _headline(totals: Table) -> str:
         shown = f" ({row['change']})" if what in ("wavefronts", "cycles") and row["change"] != "=" else ""
         parts.append(f"{what} {row['before']:,} -> {row['after']:,}{shown}")
     if not parts:
+        unknown = [when for when, run in (("before", before), ("after", after)) if run.status == "unknown"]
+        if unknown:
+            return f"unknown {' and '.join(unknown)}: nothing to compare"
         differing = [row for row in rows.values() if row["change"] not in ("", "=")]
         return (
             f"{len(differing)} of {len(rows)} totals differ" if rows else "the runs have no totals in common"

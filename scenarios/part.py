@@ -17,7 +17,8 @@ class Part:
     """Sentences, tables and pictures of one section; `run` joins the parts of all sections.
 
     `headline` is the one line of answer, `status` one of `STATUSES`. `extra["terminal"]` may list further
-    tables (by name) that belong on the terminal. `totals` holds named sums that `expect:` can limit.
+    tables (by name) that belong on the terminal. `totals` holds named sums that `expect:` can limit, None where
+    unknown.
     """
 
     headline: str
@@ -28,7 +29,7 @@ class Part:
     assumptions: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
     unknowns: tuple[str, ...] = ()
-    totals: Mapping[str, float] = field(default_factory=dict)
+    totals: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

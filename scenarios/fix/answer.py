@@ -15,8 +15,9 @@ import yaml
 from ...sim.chip import Chip
 from ...sim.results import Column, RunResult, Table
 from ..accesses import lower_all
+from ..buffers import constant
 from ..counted import CountedAccess, count_access
-from ..errors import ScenarioError
+from ..errors import ScenarioError, UnknownAnswerError
 from ..load import LoadedScenario, load, validate
 from ..part import unique, weakest
 from ..run import choose_chip
@@ -156,9 +157,9 @@ def _fix_one(name: str, loaded: LoadedScenario, chip: Chip, limits: Limits) -> F
 
 
 def _family(problem: Problem, chip: Chip, limits: Limits) -> Family:
-    banks, size = chip["shared_memory.banks"], chip["shared_memory.bank_bytes"]
+    banks, size = (constant(chip, f"shared_memory.{name}") for name in ("banks", "bank_bytes"))
     if not banks or not size:
-        raise ScenarioError(f"the banks of {chip.name} are unknown, so no layout can be judged")
+        raise UnknownAnswerError(f"the banks of {chip.name} are unknown, so no layout can be judged")
     linear = problem.tight.notation == "linear"
     if not swizzle_is_sayable(problem.tight) or (linear and not is_linear(problem)):
         limits = limits.stricter(Limits(swizzle=False))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...sim.chip import Chip
 from ...sim.memory import Trace, count_trace
+from ..buffers import constant
 from ..errors import UnknownAnswerError
 from ..skeleton import offsets_at
 from .family import NAMED, NONE, Family, simplicity
@@ -79,7 +80,7 @@ def search(problem: Problem, family: Family, chip: Chip) -> Found | None:
     element_rows, element_columns = problem.base.split(elements)
     found: dict[str, Choice] = {}
     judged, valid = 0, problem.base.buffer.valid
-    limit = chip["shared_memory.max_bytes_per_block"]
+    limit = constant(chip, "shared_memory.max_bytes_per_block")
     most = min((size for size in (limit, family.limits.max_bytes) if size is not None), default=None)
     pads = [pad for pad in family.pads() if _aligned(problem, pad)]
 

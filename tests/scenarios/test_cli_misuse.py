@@ -215,3 +215,43 @@ def test_a_reader_that_goes_away_does_not_change_the_exit_code(limit: int, code:
     )
     os.close(writing)
     assert (found.returncode, found.stderr) == (code, "")
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "ascend910b"])
+def test_an_unknown_answer_is_never_a_number(chip: str) -> None:
+    """One chip whose rule is unknown, one that has no such memory: every command says so with exit code 3."""
+    for command in (
+        ("run", "tile.yaml"),
+        ("explain", "tile.yaml"),
+        ("fix", "tile.yaml"),
+        ("check", "tile.yaml"),
+    ):
+        found = typed(*command, "--chip", chip)
+        assert found.exit_code == 3, (command, found)
+        assert "wavefronts 0" not in found.stdout
+    for command in (
+        ("count", "0,128"),
+        ("count", *F16, "--by", "column"),
+        ("explain", *F16, "--by", "column"),
+    ):
+        assert typed(*command, "--chip", chip).exit_code == 3, command
+    totals = json.loads(typed("run", "tile.yaml", "--chip", chip, "--json").stdout)["totals"]
+    assert set(totals.values()) == {None}
+    both = typed("compare", "tile.yaml", "tile.yaml", "--chip", chip, "--plain")
+    assert both.exit_code == 3
+    assert both.stdout.startswith("unknown before and after: nothing to compare\n")
+    assert typed("run", "tile.yaml", "--chip", chip, "--out", "report").exit_code == 3
+    one = typed("compare", "report", "tile.yaml", "--plain")
+    assert one.stdout.startswith("unknown before: nothing to compare\n")
+
+
+def test_a_sum_with_an_unknown_part_is_unknown() -> None:
+    Path("tile.yaml").write_text(
+        TILE.replace("expect:", "  - {op: atom.shared.min.u64, offsets: [0, 8]}\nexpect:")
+    )
+    found = typed("run", "tile.yaml", "--json")
+    assert found.exit_code == 3
+    result = json.loads(found.stdout)
+    assert result["headline"].endswith("(1 of 2 accesses unknown)")
+    assert set(result["totals"].values()) == {None}
+    assert [row["wavefronts"] for row in result["tables"]["accesses"]] == [8, None]
