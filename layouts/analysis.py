@@ -144,6 +144,8 @@ def holes(layout: Layout, shape: Sequence[int] | None = None) -> IntArray:
 def footprint_bytes(layout: Layout, dtype: str, shape: Sequence[int] | None = None) -> int:
     """Bytes from offset 0 to the last element, rounded up (linear memory): what has to be allocated.
 
+    LayoutError when elements lie below offset 0.
+
     >>> from bankbench.layouts import parse
     >>> footprint_bytes(parse("(8,64):(72,1)"), "f16")
     1136
@@ -152,12 +154,17 @@ def footprint_bytes(layout: Layout, dtype: str, shape: Sequence[int] | None = No
 
 
 def allocated(layout: Layout, shape: Sequence[int] | None = None) -> int:
-    """Elements from offset 0 that have to be allocated; the padding of a TLA layout counts.
+    """Elements from offset 0 that have to be allocated; the padding of a TLA layout counts. LayoutError below 0.
 
     >>> from bankbench.layouts import from_tag
     >>> allocated(from_tag("zN", 100, 100, "f16"))
     12544
     """
+    places = all_places(layout, shape).get("m")
+    if places is not None and places.size and int(places.min()) < 0:
+        raise LayoutError(
+            f"elements lie down to {-int(places.min())} below offset 0: add that to the offset before asking for memory"
+        )
     if isinstance(layout, TlaLayout) and shape is None:
         return layout.cosize()
     return extent_of_axis(layout, "m", shape)

@@ -14,6 +14,7 @@ from bankbench.layouts import (
     byte_columns,
     contiguous_run,
     facts,
+    footprint_bytes,
     from_tag,
     from_thread_values,
     holes,
@@ -232,6 +233,16 @@ def test_analysis_of_a_padded_tile():
     assert contiguous_run(parse("Sw<3,3,3> o (8,64):(64,1)")) == 8
     assert alignment_bytes(parse("(8,64):(64,1)"), "f16", run=8) == 16
     assert padding_waste(from_tag("zN", 16, 16, "f16")) == 0.0
+
+
+@pytest.mark.parametrize("text", ["S[2:1] + -2", "(8,4):(-4,1)", "S[(4,2):(1,4)] + -3"])
+def test_elements_below_offset_0_have_no_footprint(text):
+    layout = parse(text)
+    for question in (footprint_bytes, facts):
+        with pytest.raises(LayoutError, match="below offset 0"):
+            question(layout, "f16")
+    with pytest.raises(LayoutError, match="below offset 0"):
+        padding_waste(layout)
 
 
 def test_lane_run_is_the_widest_move():
