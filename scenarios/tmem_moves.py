@@ -218,7 +218,7 @@ def _in_place(shape: MmaShape, move: TmemMove, placed: PlacedTmem, chip: Chip) -
         raise TmemError(f"{missing[0]}: {getattr(move, missing[0])} is plain columns, which no product reads")
     d = named.get("d")
     if d is None:
-        if named:
+        if named or move.vector is not None:
             raise TmemError("a product with buffers names its accumulator with d:")
         return {"columns": None, "lanes": None, "bytes_written": None}
     one = MmaInstruction(

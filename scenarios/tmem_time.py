@@ -93,6 +93,11 @@ def evaluate_gemms(loaded: LoadedScenario, items: Sequence[TmemGemm], chip: Chip
                     "peak": round(ideal / run.cycles, 3),
                 }
                 values |= {"cycles": run.cycles, "hazards": len(run.hazards), "busy": run.critical}
+        if item.stages > loop.most_stages:
+            part.violations.append(
+                f"{place}: {item.name}: {item.stages} stages of {loop.stage_bytes:,} bytes do not fit the shared "
+                f"memory of a block; {loop.most_stages} do"
+            )
         part.loops.append(row)
         part.violations += _check(item.expect, values, item.name, place)
         if item.simulate and found.fits and item.expect.hazards is None and values["hazards"]:

@@ -19,7 +19,7 @@ from .copy import Copy
 from .errors import TmemError
 from .geometry import DEFAULT_CHIP
 from .loadstore import SHAPES, LoadStore
-from .mma import MmaShape, mma_kind
+from .mma import SCALE_VECTORS, MmaShape, mma_kind
 from .plan import Placement, Plan, plan
 from .program import Barrier, Program, Region, Role, Step, region_of, shared_region
 from .wants import AccumulatorWant, AWant, ScaleWant, Want
@@ -66,6 +66,10 @@ class GemmLoop:
     def __post_init__(self) -> None:
         if self.operands not in ("SS", "TS"):
             raise TmemError(f"operands {self.operands!r}: SS or TS")
+        known = SCALE_VECTORS.get(self.kind, ())
+        if self.scale_vec is not None and self.scale_vec not in known:
+            have = f"has the scale vector {' or '.join(known)}" if known else "has no scale factors"
+            raise TmemError(f".kind::{self.kind} {have}, not {self.scale_vec}")
         if self.k_per_stage % self.shape.K:
             raise TmemError(f"{self.k_per_stage} elements of K a stage are no multiple of K = {self.shape.K}")
         for name in ("k_steps", "stages", "acc_stages", "tiles"):
@@ -113,6 +117,21 @@ class GemmLoop:
     def b_stage_bytes(self) -> int:
         """Bytes of B that TMA brings a stage, into one block."""
         return self.shape.b_bytes * self.products_per_stage
+
+    @property
+    def stage_bytes(self) -> int:
+        """Bytes of a slot of the shared-memory ring: A, B and their scale factors.
+
+        >>> GemmLoop("f16", 128, 256, k_per_stage=64).stage_bytes
+        49152
+        """
+        scales = sum(copy.source_bytes for _, copy in self.scale_copies)
+        return self.a_stage_bytes + self.b_stage_bytes + scales
+
+    @property
+    def most_stages(self) -> int:
+        """Slots that the shared memory of a block holds, at most."""
+        return load_chip(self.chip).integer("shared_memory.max_bytes_per_block") // self.stage_bytes
 
     @cached_property
     def scale_copies(self) -> tuple[tuple[str, Copy], ...]:
@@ -195,7 +214,7 @@ class GemmLoop:
         return shared_region("scales", slot * size, size)
 
     def _tma(self) -> Iterator[Step]:
-        size = self.a_stage_bytes + self.b_stage_bytes + sum(c.source_bytes for _, c in self.scale_copies)
+        size = self.stage_bytes
         ring: list[list[Step]] = []
         for s in range(self.stages):
             full = f"full[{s}]"

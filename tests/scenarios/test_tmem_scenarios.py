@@ -328,3 +328,22 @@ def test_reductions_in_words(text, message):
     found = run_scenario(loads(f"name: x\nchip: b300\ntmem: {{moves: [{{ld: {text}}}]}}"))
     assert [line for line in found.violations if message in line] == list(found.violations)
     assert bool(found.violations) == bool(message)
+
+
+def test_a_ring_that_shared_memory_does_not_hold():
+    """128 x 256 halves, 64 deep: 16 + 32 KiB a stage, four in 227 KiB."""
+    assert answer("tmem: {gemm: [{stages: 4, acc_stages: 1, k_steps: 4}]}").violations == ()
+    [line] = answer("tmem: {gemm: [{stages: 5, acc_stages: 1, k_steps: 4}]}").violations
+    assert line.endswith("gemm: 5 stages of 49,152 bytes do not fit the shared memory of a block; 4 do")
+
+
+@pytest.mark.parametrize(
+    ("loop", "message"),
+    [
+        ("kind: mxf8f6f4, N: 128, vector: 4X, k_per_stage: 128", "has the scale vector 1X, not 4X"),
+        ("kind: f16, N: 128, vector: 1X", "has no scale factors, not 1X"),
+    ],
+)
+def test_scale_vectors_of_main_loops_belong_to_the_kind(loop, message):
+    with pytest.raises(ScenarioError, match=message):
+        answer(f"tmem: {{gemm: [{{{loop}}}]}}")
