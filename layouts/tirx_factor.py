@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from math import prod
 
 from .protocol import LayoutError
 from .tirx import ComposeLayout, Iter, TileLayout
 from .tirx_axes import SCOPES
-from .tirx_canon import canonicalize, check_target, is_bare, same_places, same_swizzle, with_tile
+from .tirx_canon import canonicalize, check_target, same_places, same_swizzle, with_tile
 from .tirx_group import group
-from .tirx_tile import AnyTirx, identity, shard_spans, tile
+from .tirx_tile import AnyTirx, full_tile, shard_spans, tile
 
 # target scope -> thread axis -> (outer axis, inner axis, unit); the split of warpid is one by warpgroups although it
 # answers to "warp", as in the reference.
@@ -23,6 +22,9 @@ _SPLIT: dict[str, dict[str, tuple[str, str, int]]] = {
     },
     "warpgroup": {"tx": ("wgid", "tid_in_wg", 128)},
 }
+
+# Ends of a scope pair (narrowest subscope, outer scope).
+_NARROW_END, _OUTER_END = 0, 1
 
 # Thread axes that know how to be cut; others (bx, cbx, ...) and storage stay whole.
 _CUTTABLE = {"tx", "warpid", "laneid", "wgid", "tid_in_wg", "wid_in_wg"}
@@ -45,17 +47,13 @@ def is_tile_inner(
     >>> print(is_tile_inner(parse("S[(2,2):(2,1)]"), tiled, (6, 8), (2, 2)))
     S[(3,4):(4,1)]
     """
-    pair = _same_kind(inner, tiled, prod(inner_shape), prod(tiled_shape))
+    pair = _same_kind(inner, tiled, inner_shape, tiled_shape)
     if pair is None:
         return None
-    small, big = canonicalize(pair[0], target), canonicalize(pair[1], target)
-    scope_small, scope_big = small.get_scope(), big.get_scope()
-    if scope_small is not None and scope_big is not None:
-        wider = SCOPES.index(scope_small[1]) - SCOPES.index(scope_big[1])
-        if scope_small[0] != scope_big[0] or wider < 0:
-            return None
-        if wider > 0 and check_target(target):
-            big = split_axes(big, scope_small[1])
+    small = canonicalize(pair[0], target)
+    big = _cut_at_scope(canonicalize(pair[1], target), small, _OUTER_END, target)
+    if big is None:
+        return None
     counts = _quotients(tiled_shape, inner_shape)
     big, seps = group(big, list(chain(*zip(counts, inner_shape, strict=True))))
     small, small_seps = group(small, inner_shape)
@@ -64,12 +62,12 @@ def is_tile_inner(
     for d in range(len(counts)):
         block = big.shard[seps[2 * d] : seps[2 * d + 2]]
         own = small.shard[small_seps[d] : small_seps[d + 1]]
-        start = len(block) - len(own)
-        if start < 0 or not all(_matches(a, b) for a, b in zip(block[start:], own, strict=True)):
+        rest = _without(block, own, _same_iter, last=True)
+        if rest is None:
             return None
-        shard += block[:start]
+        shard += rest
     scaled = _unscaled(shard, spans)
-    copies = _unscaled([item for item in big.replica if item not in small.replica], spans)
+    copies = _unscaled(_other_copies(big, small), spans)
     if scaled is None or copies is None:
         return None
     return TileLayout.from_iters(scaled, copies, _minus(big.offset, small.offset, big.offset))
@@ -91,15 +89,10 @@ def is_tile_outer(
     if isinstance(tiled, ComposeLayout):
         found = is_tile_outer(outer, tiled.tile_layout, tiled_shape, outer_shape, target)
         return with_tile(tiled, found) if isinstance(found, TileLayout) else None
-    big, around = canonicalize(tiled, target), canonicalize(outer, target)
-    cut = big
-    scope_big, scope_outer = big.get_scope(), around.get_scope()
-    if scope_big is not None and scope_outer is not None:
-        narrower = SCOPES.index(scope_big[0]) - SCOPES.index(scope_outer[0])
-        if scope_big[1] != scope_outer[1] or narrower < 0:
-            return None
-        if narrower > 0 and check_target(target):
-            cut = split_axes(big, scope_outer[0])
+    around = canonicalize(outer, target)
+    cut = _cut_at_scope(canonicalize(tiled, target), around, _NARROW_END, target)
+    if cut is None:
+        return None
     inner_shape = _quotients(tiled_shape, outer_shape)
     grouped, seps = group(cut, list(chain(*zip(outer_shape, inner_shape, strict=True))))
     around, outer_seps = group(around, outer_shape)
@@ -107,16 +100,12 @@ def is_tile_outer(
     for d in range(len(inner_shape)):
         block = grouped.shard[seps[2 * d] : seps[2 * d + 2]]
         own = around.shard[outer_seps[d] : outer_seps[d + 1]]
-        if len(own) > len(block):
+        rest = _without(block, own, _same_axis, last=False)
+        if rest is None:
             return None
-        if any(
-            a.extent != b.extent or (a.extent != 1 and a.axis != b.axis)
-            for a, b in zip(block, own, strict=False)
-        ):
-            return None
-        shard += block[len(own) :]
-    copies = [item for item in cut.replica if item not in around.replica]
-    inner = TileLayout.from_iters(shard, copies, _minus(cut.offset, around.offset, cut.offset))
+        shard += rest
+    offset = _minus(cut.offset, around.offset, cut.offset)
+    inner = TileLayout.from_iters(shard, _other_copies(cut, around), offset)
     again = tile(inner, outer, outer_shape, inner_shape, target)
     assert isinstance(again, TileLayout)
     return inner if same_places(again, canonicalize(cut, target)) else None
@@ -142,7 +131,7 @@ def is_direct_sum_left(
 def _addend(
     own: AnyTirx, whole: AnyTirx, interleaved: Sequence[int], own_shape: Sequence[int], own_last: bool
 ) -> AnyTirx | None:
-    pair = _same_kind(own, whole, prod(own_shape), prod(interleaved))
+    pair = _same_kind(own, whole, own_shape, interleaved)
     if pair is None:
         return None
     if len(interleaved) != 2 * len(own_shape):
@@ -157,12 +146,11 @@ def _addend(
         second = big.shard[seps[2 * d + 1] : seps[2 * d + 2]]
         mine, other = (second, first) if own_last else (first, second)
         expected = small.shard[small_seps[d] : small_seps[d + 1]]
-        if len(mine) != len(expected) or not all(_matches(a, b) for a, b in zip(mine, expected, strict=True)):
+        if _without(mine, expected, _same_iter, last=True) != ():
             return None
         shard += other
-    copies = [item for item in big.replica if item not in small.replica]
     axes = [*big.offset, *(axis for axis in small.offset if axis not in big.offset)]
-    return TileLayout.from_iters(shard, copies, _minus(big.offset, small.offset, axes))
+    return TileLayout.from_iters(shard, _other_copies(big, small), _minus(big.offset, small.offset, axes))
 
 
 def split_axes(layout: TileLayout, scope: str) -> TileLayout:
@@ -214,20 +202,53 @@ def _split(item: Iter, scope: str) -> list[Iter]:
 
 
 def _same_kind(
-    small: AnyTirx, big: AnyTirx, small_size: int, big_size: int
+    small: AnyTirx, big: AnyTirx, small_shape: Sequence[int], big_shape: Sequence[int]
 ) -> tuple[TileLayout, TileLayout] | None:
     """Both tiles, or the tiles under one and the same swizzle; None for any other pairing."""
     if isinstance(small, TileLayout) and isinstance(big, TileLayout):
         return small, big
-    if (
-        not isinstance(small, ComposeLayout)
-        or not isinstance(big, ComposeLayout)
-        or not same_swizzle(small, big)
-    ):
+    if isinstance(small, ComposeLayout) and isinstance(big, ComposeLayout) and same_swizzle(small, big):
+        return full_tile(small, small_shape), full_tile(big, big_shape)
+    return None
+
+
+def _cut_at_scope(big: TileLayout, small: TileLayout, end: int, target: str | None) -> TileLayout | None:
+    """`big` with its thread axes cut where `small`'s scope ends, at one end; None where the scopes do not fit.
+
+    The scopes must agree at the other end, and small's must not reach further than big's at this one. Cut only
+    under a target.
+    """
+    scope_small, scope_big = small.get_scope(), big.get_scope()
+    if scope_small is None or scope_big is None:
+        return big
+    reach = SCOPES.index(scope_small[end]) - SCOPES.index(scope_big[end])
+    spare = reach if end == _OUTER_END else -reach
+    if scope_small[1 - end] != scope_big[1 - end] or spare < 0:
         return None
-    left = identity(small_size) if is_bare(small.tile_layout) else small.tile_layout
-    right = identity(big_size) if is_bare(big.tile_layout) else big.tile_layout
-    return left, right
+    return split_axes(big, scope_small[end]) if spare and check_target(target) else big
+
+
+def _without(
+    block: tuple[Iter, ...], own: tuple[Iter, ...], same: Callable[[Iter, Iter], bool], last: bool
+) -> tuple[Iter, ...] | None:
+    """The iters of a block without its last (or first) ones, which must be `own`; None where they are not."""
+    start = len(block) - len(own) if last else 0
+    stop = start + len(own)
+    if len(own) > len(block) or not all(map(same, block[start:stop], own)):
+        return None
+    return block[:start] + block[stop:]
+
+
+def _same_iter(a: Iter, b: Iter) -> bool:
+    return a.extent == b.extent and (a.extent == 1 or (a.stride == b.stride and a.axis == b.axis))
+
+
+def _same_axis(a: Iter, b: Iter) -> bool:
+    return a.extent == b.extent and (a.extent == 1 or a.axis == b.axis)
+
+
+def _other_copies(big: TileLayout, small: TileLayout) -> list[Iter]:
+    return [item for item in big.replica if item not in small.replica]
 
 
 def _quotients(big: Sequence[int], small: Sequence[int]) -> list[int]:
@@ -236,10 +257,6 @@ def _quotients(big: Sequence[int], small: Sequence[int]) -> list[int]:
     if any(int(b) == 0 or int(a) % int(b) for a, b in zip(big, small, strict=True)):
         raise LayoutError(f"shape {tuple(small)} does not divide {tuple(big)}")
     return [int(a) // int(b) for a, b in zip(big, small, strict=True)]
-
-
-def _matches(a: Iter, b: Iter) -> bool:
-    return a.extent == b.extent and (a.extent == 1 or (a.stride == b.stride and a.axis == b.axis))
 
 
 def _unscaled(items: Sequence[Iter], spans: dict[str, int]) -> list[Iter] | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from .protocol import LayoutError
 from .tirx import ComposeLayout, Iter, TileLayout
-from .tirx_canon import canonicalize, is_bare, with_tile
+from .tirx_canon import canonicalize, with_tile
 from .tirx_group import group
 from .tirx_spec import add_terms
-from .tirx_tile import AnyTirx, identity
+from .tirx_tile import AnyTirx, full_tile
 
 
 def slice_layout(
@@ -29,8 +28,7 @@ def slice_layout(
     if len(region) != len(shape):
         raise LayoutError(f"region of {len(region)} ranges in a shape of {len(shape)} dimensions")
     if isinstance(layout, ComposeLayout):
-        tile = identity(prod(shape)) if is_bare(layout.tile_layout) else layout.tile_layout
-        found = slice_layout(tile, shape, region, target)
+        found = slice_layout(full_tile(layout, shape), shape, region, target)
         return with_tile(layout, found) if isinstance(found, TileLayout) else None
     grouped, seps = group(canonicalize(layout, target), shape)
     shard: list[Iter] = []

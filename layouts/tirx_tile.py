@@ -14,9 +14,10 @@ from .tirx_spec import add_terms, compact_strides
 AnyTirx = TileLayout | ComposeLayout
 
 
-def identity(size: int) -> TileLayout:
-    """`size` elements in a row on axis m."""
-    return TileLayout.from_iters([Iter(size, 1, "m")])
+def full_tile(layout: ComposeLayout, shape: Sequence[int]) -> TileLayout:
+    """The tile under a swizzle; a bare one stands for the elements of `shape` in a row."""
+    tile = layout.tile_layout
+    return TileLayout.from_iters([Iter(prod(shape), 1, "m")]) if is_bare(tile) else tile
 
 
 def tile(
@@ -37,13 +38,7 @@ def tile(
     >>> print(tile(parse("S[(2,2):(2,1)]"), parse("S[(3,4):(4,1)]"), (3, 4), (2, 2)))
     S[(3,2,4,2):(16,2,4,1)]
     """
-    plain_outer = _need_tile(outer, "outer")
-    if isinstance(inner, ComposeLayout):
-        swizzled = inner.tile_layout
-        if is_bare(swizzled):
-            swizzled = identity(prod(inner_shape))
-        return with_tile(inner, _combine(plain_outer, swizzled, outer_shape, inner_shape, True, target))
-    return _combine(plain_outer, inner, outer_shape, inner_shape, True, target)
+    return _product(outer, inner, outer_shape, inner_shape, True, target)
 
 
 def direct_sum(
@@ -59,13 +54,7 @@ def direct_sum(
     >>> print(direct_sum(parse("S[(2,2):(2,1)]"), parse("S[(3,4):(16,4)]"), (3, 4), (2, 2)))
     S[(3,2,4,2):(16,2,4,1)]
     """
-    plain_left = _need_tile(left, "left")
-    if isinstance(right, ComposeLayout):
-        swizzled = right.tile_layout
-        if is_bare(swizzled):
-            swizzled = identity(prod(right_shape))
-        return with_tile(right, _combine(plain_left, swizzled, left_shape, right_shape, False, target))
-    return _combine(plain_left, right, left_shape, right_shape, False, target)
+    return _product(left, right, left_shape, right_shape, False, target)
 
 
 def tile_to(
@@ -86,14 +75,21 @@ def tile_to(
     return tile(inner, TileLayout.from_iters(outer), counts, current_shape, target)
 
 
-def _combine(
+def _product(
     outer: TileLayout,
-    inner: TileLayout,
+    inner: AnyTirx,
     outer_shape: Sequence[int],
     inner_shape: Sequence[int],
     scaled: bool,
     target: str | None,
-) -> TileLayout:
+) -> AnyTirx:
+    """`tile` (scaled) and `direct_sum`: blocks of outer and inner in turn; inner's replicas come first when scaled."""
+    if not isinstance(outer, TileLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError("the outer or left layout must be a tile, without a swizzle")
+    if isinstance(inner, ComposeLayout):
+        whole = _product(outer, full_tile(inner, inner_shape), outer_shape, inner_shape, scaled, target)
+        assert isinstance(whole, TileLayout)
+        return with_tile(inner, whole)
     if len(outer_shape) != len(inner_shape):
         raise LayoutError(f"shapes {tuple(outer_shape)} and {tuple(inner_shape)} differ in rank")
     inner = canonicalize(inner, target)
@@ -115,9 +111,3 @@ def _combine(
 def shard_spans(layout: TileLayout) -> dict[str, int]:
     """Span by axis, for the axes that have a shard iter."""
     return {item.axis: layout.span(item.axis) for item in layout.shard}
-
-
-def _need_tile(layout: AnyTirx, what: str) -> TileLayout:
-    if not isinstance(layout, TileLayout):
-        raise LayoutError(f"the {what} layout must be a tile, without a swizzle")
-    return layout
