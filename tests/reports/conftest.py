@@ -29,8 +29,8 @@ def find_browser() -> str:
     pytest.skip(reason)
 
 
-def dump_dom(page: Path, fragment: str = "", timeout: float = 90) -> str:
-    """The document after its scripts have run."""
+def run_browser(page: Path, fragment: str, *task: str, timeout: float = 90) -> str:
+    """What the browser prints to standard output after it has opened a page and done a task."""
     browser = find_browser()
     with tempfile.TemporaryDirectory(prefix="bankbench-browser-") as profile:
         done = subprocess.run(
@@ -47,7 +47,7 @@ def dump_dom(page: Path, fragment: str = "", timeout: float = 90) -> str:
                 f"--user-data-dir={profile}",
                 "--window-size=1280,1000",
                 "--virtual-time-budget=20000",
-                "--dump-dom",
+                *task,
                 page.resolve().as_uri() + (f"#{fragment}" if fragment else ""),
             ],
             capture_output=True,
@@ -59,6 +59,18 @@ def dump_dom(page: Path, fragment: str = "", timeout: float = 90) -> str:
     return done.stdout
 
 
+def dump_dom(page: Path, fragment: str = "", timeout: float = 90) -> str:
+    """The document after its scripts have run."""
+    return run_browser(page, fragment, "--dump-dom", timeout=timeout)
+
+
+def printed_pages(page: Path) -> int:
+    """How many sheets of paper a page takes."""
+    target = page.with_suffix(".pdf")
+    run_browser(page, "", "--no-pdf-header-footer", f"--print-to-pdf={target}")
+    return len(re.findall(rb"/Type\s*/Page\b", target.read_bytes()))
+
+
 def answer(dom: str, identifier: str = "answer") -> Any:
     """The JSON that a page wrote into the element of that id."""
     found = re.search(rf'id="{identifier}"[^>]*>(.*?)</pre>', dom, re.DOTALL)
@@ -67,9 +79,10 @@ def answer(dom: str, identifier: str = "answer") -> Any:
 
 
 class Browser:
-    """What a page test needs: `dump(page, fragment)` and `answer(dom)`."""
+    """What a page test needs: `dump(page, fragment)`, `answer(dom)` and `pages(page)`."""
 
     dump = staticmethod(dump_dom)
+    pages = staticmethod(printed_pages)
     answer = staticmethod(answer)
 
 

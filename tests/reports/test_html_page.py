@@ -166,6 +166,12 @@ def test_what_is_wider_than_the_page_can_be_scrolled_by_keyboard(browser: Any, t
     assert all(said["links"])
 
 
+def test_a_report_prints_on_few_sheets(browser: Any, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(render_html(run_scenario("gemm-fragments-time")), encoding="utf-8")
+    assert 2 <= browser.pages(page) <= 4
+
+
 def test_command_versions_inputs_and_units_are_in_the_page() -> None:
     page = render_html(run_scenario("fp16-column-plain", command=["bankbench", "run", "fp16-column-plain"]))
     assert "<pre>bankbench run fp16-column-plain</pre>" in page

@@ -112,6 +112,13 @@ def test_the_name_of_the_rows_is_never_cut(browser: Any, tmp_path: Path) -> None
             assert bottom <= height
 
 
+@pytest.mark.parametrize(("target", "most"), [("S[(8,64):(64,1)]", 1), ("ldmatrix-swizzles", 2)])
+def test_a_whole_grid_is_printed_on_one_sheet(browser: Any, tmp_path: Path, target: str, most: int) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render_view(view_description(target)), encoding="utf-8")
+    assert 1 <= browser.pages(path) <= most
+
+
 def test_meetings_beyond_four_can_be_opened_and_stay_open(browser: Any, tmp_path: Path) -> None:
     page = view_description("replica-fragment")
     script = """tell(); const more = () => $("verdict").querySelector("details");
