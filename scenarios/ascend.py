@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..sim.ascend import PIPES, TIMING_PATHS, AscendError
+from ..sim.ascend import PIPES, TIMING_PATHS, AscendError, unknown_mapping
 from ..sim.chip import Chip, ChipError
 from ..sim.results import Picture, Table
 from .ascend_pictures import schedule_pictures, tracks
@@ -177,7 +177,7 @@ def _broken(run: AscendRun, place: str) -> list[str]:
 def _vectors_part(loaded: LoadedScenario, run: AscendRun, chip: Chip) -> Part:
     section = loaded.scenario.ascend
     assert section is not None
-    reason = _no_mapping(chip)
+    reason = unknown_mapping(chip)
     if reason:
         names = [step.name or f"vector {index + 1}" for index, step in enumerate(section.vectors)]
         return Part(
@@ -225,13 +225,6 @@ def _vectors_part(loaded: LoadedScenario, run: AscendRun, chip: Chip) -> Part:
         unknowns=tuple(unknown),
         totals={"conflict_cycles": float(conflict)},
     )
-
-
-def _no_mapping(chip: Chip) -> str:
-    """Why the bank of an address is not known on this chip; "" where it is."""
-    if chip.has("ub.bank_shift") and chip["ub.bank_shift"] is None:
-        return chip.constant("ub.bank_shift").note or "the address mapping of its Unified Buffer is not known"
-    return ""
 
 
 def _s(number: int) -> str:

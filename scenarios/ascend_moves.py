@@ -26,6 +26,7 @@ from ..sim.ascend import (
     tile_bytes,
     vector_time,
 )
+from ..sim.chip import ChipError
 from .ascend_places import IntArray, MatrixData, Places, TileState
 
 EXECUTE = 0
@@ -200,8 +201,14 @@ def vector_ops(
 
 
 def vector_instruction(core: Core, op: VectorOp, reads: tuple[Span, ...], writes: tuple[Span, ...]) -> Op:
-    """A vector instruction for the pipe V, conflicts of its own blocks included."""
-    time = vector_time(op, core.chip)
+    """A vector instruction for the pipe V, conflicts of its own blocks included.
+
+    AscendUnknown where the mapping of UB or the overhead of an instruction is not public.
+    """
+    try:
+        time = vector_time(op, core.chip)
+    except ChipError as error:
+        raise AscendUnknown(f"{op.name}: {error}") from None
     cost = Cost(time.cycles, 0, op.bytes_moved, op.bytes_moved, float(op.repeats))
     return make_op("V", op.name, cost, "UB vector", reads, writes)
 

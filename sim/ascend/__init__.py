@@ -1,7 +1,7 @@
 """Ascend: buffers and their legality, Unified Buffer banks, pipes with queues and flags."""
 
 from .autosync import Step, place_flags
-from .banks import UbGeometry, l1_bank, ub_geometry
+from .banks import UbGeometry, l1_bank, ub_geometry, unknown_mapping
 from .capacity import MEMORIES, Buffer, MemoryUse, place_buffers, tile_bytes, tile_layout, usable_bytes
 from .core import TIMING_PATHS, Core, read_core
 from .costs import (
@@ -80,6 +80,7 @@ __all__ = [
     "tile_bytes",
     "tile_layout",
     "ub_geometry",
+    "unknown_mapping",
     "usable_bytes",
     "vector_time",
     "wait_flag",

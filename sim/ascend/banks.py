@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ..chip import Chip, ChipError
 from .errors import AscendError
 
-__all__ = ["IntArray", "UbGeometry", "l1_bank", "ub_geometry"]
+__all__ = ["IntArray", "UbGeometry", "l1_bank", "ub_geometry", "unknown_mapping"]
+
+_MAPPING = ("bank_shift", "row_shift", "rows", "reads_per_group", "delayed_write")
 
 IntArray = NDArray[np.int64]
 
@@ -73,11 +75,28 @@ class UbGeometry:
             )
 
 
+def unknown_mapping(chip: Chip) -> str:
+    """Why the banks of an address are not known on this chip, and what would have to be set; "" where they are.
+
+    >>> from bankbench.sim.chip import load_chip
+    >>> unknown_mapping(load_chip("a2")), unknown_mapping(load_chip("310p"))[:48]
+    ('', 'the address mapping of this Unified Buffer is no')
+    """
+    missing = [f"ub.{name}" for name in _MAPPING if chip.has(f"ub.{name}") and chip[f"ub.{name}"] is None]
+    if not missing:
+        return ""
+    note = chip.constant(missing[0]).note
+    return f"{note} (not known are {', '.join(missing)}; set them in overrides: to count with figures of your own)"
+
+
 @lru_cache(maxsize=64)
 def ub_geometry(chip: Chip) -> UbGeometry:
     """The geometry of a chip's Unified Buffer. Raises ChipError where the address mapping is not public."""
     if not chip.has("ub.groups"):
         raise ChipError(f"chip {chip.name}: has no Unified Buffer; choose one of ascend910b, ascend950")
+    reason = unknown_mapping(chip)
+    if reason:
+        raise ChipError(f"chip {chip.name}: {reason}")
     return UbGeometry(
         chip=chip.name,
         bytes=chip.integer("buffers.UB"),

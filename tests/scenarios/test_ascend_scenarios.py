@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 from bankbench.reports.pictures import draw
 from bankbench.scenarios.ascend import ascend_trace
 from bankbench.scenarios.errors import ScenarioError
 from bankbench.scenarios.load import load, loads
 from bankbench.scenarios.program_trace import as_fast
 from bankbench.scenarios.run import run_scenario
+from bankbench.sim.ascend import TIMING_PATHS
 from bankbench.sim.chip import load_chip
 
 SCHEDULES = (
@@ -506,3 +508,23 @@ def test_a_relayout_into_the_unified_buffer_is_unknown() -> None:
     result = run_scenario(loads(text))
     assert result.exit_code == 3
     assert "unknown for UB, documented is the way into L1" in result.unknowns[0]
+
+
+UB = ("bank_shift", "row_shift", "rows", "reads_per_group", "delayed_write", "overhead", "write_delay")
+
+
+@pytest.mark.parametrize("chip", ["ascend310p", "ascend910"])
+def test_older_chips_run_with_figures_of_the_readers_own(chip: str) -> None:
+    """What is not public can be set, all of it: the schedule of the vector add then runs as on 2201."""
+    wanted = [*TIMING_PATHS, *(f"ub.{name}" for name in UB)]
+    machine, other = load_chip(chip), load_chip("a2")
+    own = {path: other[path] for path in wanted if machine[path] is None}
+    fields = yaml.safe_load(load("ascend-vector-add").source.text) | {"chip": chip}
+    fields["ascend"].pop("expect", None)
+    without = {path: value for path, value in own.items() if not path.startswith("ub.")}
+    unknown = run_scenario(loads(yaml.safe_dump(fields | {"overrides": without}), "x.yaml"))
+    assert unknown.exit_code == 3
+    assert "ub.bank_shift" in unknown.unknowns[0]
+    result = run_scenario(loads(yaml.safe_dump(fields | {"overrides": own}), "x.yaml"))
+    assert (result.exit_code, result.violations) == (0, ())
+    assert result.table("ascend").data["cycles"][0] > 10_000

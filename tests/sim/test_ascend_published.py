@@ -66,7 +66,7 @@ PRINTED: dict[str, tuple[object, object, object, object]] = {
     "ub.bank_shift": (None, None, 16, 8),
     "ub.row_shift": (None, None, 9, 9),
     "ub.reads_per_group": (None, None, 1, 2),
-    "ub.sub_banks": (None, None, 1, 4),
+    "ub.sub_banks": (1, 1, 1, 4),
     "l1.groups": (None, None, 8, 8),
     "l1.bank_shift": (None, None, 18, 18),
     "l1.penalty": (None, None, None, None),
