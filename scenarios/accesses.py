@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..sim.chip import Chip
+from ..sim.memory import AccessError
 from .access_pictures import access_pictures
 from .access_replicas import replica_tables
 from .access_tables import access_tables
 from .buffers import PlacedBuffer, place_buffers
-from .counted import count_accesses
+from .counted import CountedAccess, count_access
 from .errors import ScenarioError
 from .expect import check_access, check_totals
 from .lower import lower
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def evaluate_accesses(loaded: LoadedScenario, chip: Chip) -> Part:
     """Counts the accesses of a scenario on a chip and compares them with what the scenario expects."""
     buffers, lowered = lower_all(loaded, chip)
-    counted = count_accesses(lowered, chip)
+    counted = _counted(loaded, lowered, chip)
     unknowns: list[str] = []
     for item in counted:
         if not item.known:
@@ -59,6 +60,19 @@ def evaluate_accesses(loaded: LoadedScenario, chip: Chip) -> Part:
         totals=dict.fromkeys(sums) if unknowns else sums,
         extra={"terminal": ["replicas"]},
     )
+
+
+def _counted(loaded: LoadedScenario, lowered: list[LoweredAccess], chip: Chip) -> list[CountedAccess]:
+    """Every access counted; an instruction that the chip does not have is an error at its place in the file."""
+    counted: list[CountedAccess] = []
+    for index, item in enumerate(lowered):
+        try:
+            counted.append(count_access(item, chip))
+        except AccessError as error:
+            raise ScenarioError(
+                str(error), place=loaded.place("accesses", index), key=f"accesses[{index}]"
+            ) from None
+    return counted
 
 
 def lower_all(loaded: LoadedScenario, chip: Chip) -> tuple[dict[str, PlacedBuffer], list[LoweredAccess]]:

@@ -92,14 +92,27 @@ def _from_file(data: Mapping[str, Any], path: Path, chip: str | None) -> RunResu
     from ..reports.files import result_from_json
 
     try:
+        _check_shape(data)
         result = result_from_json(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ScenarioError(f"is not the result of a run: {error!r}", place=Place(str(path))) from None
     if chip is not None and chip != result.chip:
         raise ScenarioError(
             f"was run on {result.chip}; --chip {chip} needs the scenario itself", place=Place(str(path))
         )
     return result
+
+
+def _check_shape(data: Mapping[str, Any]) -> None:
+    """Raises ValueError where a file that somebody wrote or changed has not what a run writes."""
+    totals = data.get("totals", {})
+    if not all(value is None or _is_number(value) for value in totals.values()):
+        raise ValueError("totals are numbers")
+    for name, rows in data.get("tables", {}).items():
+        if not all(isinstance(row, dict) for row in rows):
+            raise ValueError(f"table {name}: rows are objects")
+    if not all(isinstance(row["access"], str) for row in data.get("tables", {}).get("accesses", ())):
+        raise ValueError("table accesses: an access is named by a text")
 
 
 def compare_runs(before: RunResult, after: RunResult, *, command: str = "") -> RunResult:
@@ -186,7 +199,7 @@ def _sums(result: RunResult) -> dict[str, Any]:
     found = dict(result.extra.get("totals", {}))
     for table in result.tables:
         if table.name == "buffers" and "bytes" in table.data:
-            found["footprint_bytes"] = sum(value or 0 for value in table.data["bytes"])
+            found["footprint_bytes"] = sum(value for value in table.data["bytes"] if _is_number(value))
     return found
 
 
@@ -259,7 +272,9 @@ def _differences(before: RunResult, after: RunResult) -> Table:
 
 def _table_differences(table: Table, other: Table) -> list[dict[str, Any]]:
     shared = [c for c in table.columns if c.name in other.data]
-    texts = [c.name for c in shared if any(isinstance(v, str) for v in table.data[c.name])]
+    texts = [
+        c.name for c in shared if all(isinstance(v, str) for t in (table, other) for v in t.data[c.name])
+    ]
     key = next((name for name in texts if _distinct(table, name) and _distinct(other, name)), None)
     if key is None:
         return []

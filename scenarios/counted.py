@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -90,11 +89,6 @@ class CountedAccess:
                     Meeting(phase.number, len(self.witness.phases), use.bank, use.ways, lanes, words)
                 )
         return found
-
-
-def count_accesses(lowered: Sequence[LoweredAccess], chip: Chip) -> list[CountedAccess]:
-    """Counts the instructions of every access at once, and explains the worst instruction of each access."""
-    return [count_access(item, chip) for item in lowered]
 
 
 def count_access(item: LoweredAccess, chip: Chip, instruction: int | None = None) -> CountedAccess:

@@ -29,9 +29,8 @@ def show(
 
             print(dumps(result_json(result) | dict(more or {})), flush=True)
         else:
-            from ...reports.terminal import print_result
+            from ...reports.terminal import SUMMARY_TABLES, print_result
 
-            chosen = {} if tables is None else {"tables": tables}
-            print_result(result, plain=plain, **chosen)
+            print_result(result, plain=plain, tables=SUMMARY_TABLES if tables is None else tables)
     except (BrokenPipeError, SystemExit):  # the terminal's printer ends the program where its reader has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

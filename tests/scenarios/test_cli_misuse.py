@@ -255,3 +255,13 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
     assert result["headline"].endswith("(1 of 2 accesses unknown)")
     assert set(result["totals"].values()) == {None}
     assert [row["wavefronts"] for row in result["tables"]["accesses"]] == [8, None]
+
+
+def test_an_instruction_that_a_chip_does_not_have_is_named_at_its_place() -> None:
+    Path("tile.yaml").write_text(
+        TILE.replace('lanes: "[lane, 0]", mask: lane < 8', 'op: ldmatrix.x1, lanes: "[lane, 0]"')
+    )
+    assert typed("run", "tile.yaml").exit_code == 0
+    found = typed("run", "tile.yaml", "--chip", "gfx942")
+    assert found.exit_code == 2
+    assert found.stderr.startswith("bankbench: tile.yaml:5: accesses[0]: ldmatrix.x1: ")

@@ -116,3 +116,34 @@ def test_exit_codes_and_json(tmp_path: Path) -> None:
     assert runner.invoke(app, ["compare", AFTER, str(broken)]).exit_code == 1
     assert runner.invoke(app, ["compare", str(broken), AFTER]).exit_code == 0
     assert runner.invoke(app, ["compare", "no-such", AFTER]).exit_code == 2
+
+
+CHANGED = [
+    ("totals", {"wavefronts": "many"}, "totals are numbers"),
+    ("totals", [], "is not the result of a run"),
+    ("titles", 3, "is not the result of a run"),
+    ("tables", True, "is not the result of a run"),
+    ("tables", {"accesses": [1]}, "rows are objects"),
+    ("tables", {"accesses": [{"access": []}]}, "an access is named by a text"),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"), CHANGED, ids=[f"{key} {value}" for key, value, _ in CHANGED]
+)
+def test_a_result_that_somebody_changed_is_refused(
+    tmp_path: Path, key: str, value: object, message: str
+) -> None:
+    data = json.loads(dumps(result_json(run_scenario("fp16-column-plain"))))
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(data | {key: value}))
+    with pytest.raises(ScenarioError, match=message):
+        compare(str(path), "fp16-column-plain")
+
+
+def test_cells_that_are_no_numbers_are_not_compared(tmp_path: Path) -> None:
+    data = json.loads(dumps(result_json(run_scenario("fp16-column-plain"))))
+    data["tables"]["buffers"][0]["bytes"] = [1]
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(data))
+    assert compare(str(path), "fp16-column-plain").headline.startswith("wavefronts 8 -> 8")
