@@ -84,6 +84,7 @@ def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = Non
     try:
         lowered = lower(ascend, places, core, lambda loc: loaded.place(*loc))
         run.program, run.vectors = lowered.program, lowered.vectors
+        _check_cores(run, loaded)
         keep = ascend.timeline if timeline is None else timeline
         keep = keep and len(run.program) <= MOST_RECORDED
         run.times = (schedule if ascend.fast else simulate)(run.program, core, keep)
@@ -104,3 +105,19 @@ def run_schedule(loaded: LoadedScenario, chip: Chip, timeline: bool | None = Non
     if run.searched:
         run.hazards = find_hazards(run.program, core)
     return run
+
+
+def _check_cores(run: AscendRun, loaded: LoadedScenario) -> None:
+    """No more cores share the chip than it has of the kind that the schedule needs."""
+    if run.ascend.cores <= run.chip.integer("core.cubes"):
+        return
+    cube = any(op.path == "cube" for op in run.program.ops)
+    kind = "cubes" if cube or not run.chip.has("core.vectors") else "vectors"
+    there = run.chip.integer(f"core.{kind}")
+    if run.ascend.cores > there:
+        word = "cube" if kind == "cubes" else "vector"
+        raise ScenarioError(
+            f"{run.ascend.cores} cores; {run.chip.title} has {there} {word} cores, so 1 to {there}",
+            place=loaded.place("ascend", "cores"),
+            key="ascend.cores",
+        )

@@ -521,6 +521,7 @@ def test_older_chips_run_with_figures_of_the_readers_own(chip: str) -> None:
     own = {path: other[path] for path in wanted if machine[path] is None}
     fields = yaml.safe_load(load("ascend-vector-add").source.text) | {"chip": chip}
     fields["ascend"].pop("expect", None)
+    fields["ascend"]["cores"] = 8
     without = {path: value for path, value in own.items() if not path.startswith("ub.")}
     unknown = run_scenario(loads(yaml.safe_dump(fields | {"overrides": without}), "x.yaml"))
     assert unknown.exit_code == 3
@@ -528,3 +529,26 @@ def test_older_chips_run_with_figures_of_the_readers_own(chip: str) -> None:
     result = run_scenario(loads(yaml.safe_dump(fields | {"overrides": own}), "x.yaml"))
     assert (result.exit_code, result.violations) == (0, ())
     assert result.table("ascend").data["cycles"][0] > 10_000
+
+
+@pytest.mark.parametrize(
+    ("name", "chip", "cores", "message"),
+    [
+        ("ascend-fixpipe-epilogue", "ascend910b", 24, ""),
+        ("ascend-fixpipe-epilogue", "ascend910b", 25, "has 24 cube cores, so 1 to 24"),
+        ("ascend-vector-add", "ascend910b", 48, ""),
+        ("ascend-vector-add", "ascend910b", 49, "has 48 vector cores, so 1 to 48"),
+        ("ascend-vector-add", "ascend950", 64, ""),
+        ("ascend-vector-add", "ascend950", 65, "has 64 vector cores"),
+    ],
+)
+def test_cores_that_the_chip_has(name: str, chip: str, cores: int, message: str) -> None:
+    fields = yaml.safe_load(load(name).source.text) | {"chip": chip}
+    fields["ascend"].pop("expect", None)
+    fields["ascend"]["cores"] = cores
+    text = yaml.safe_dump(fields)
+    if message:
+        with pytest.raises(ScenarioError, match=message):
+            run_scenario(loads(text, "x.yaml"))
+    else:
+        assert run_scenario(loads(text, "x.yaml")).violations == ()
