@@ -98,7 +98,9 @@ def _parse(text: str) -> ast.expr:
 
 def _value(node: ast.expr, text: str, names: Mapping[str, Any], depth: int) -> IntArray:
     def refuse(message: str) -> ExpressionError:
-        return ExpressionError(message, text.strip(), getattr(node, "col_offset", 0))
+        # The parser counts bytes, a caret signs.
+        before = text.strip().encode()[: getattr(node, "col_offset", 0)]
+        return ExpressionError(message, text.strip(), len(before.decode(errors="ignore")))
 
     if depth > _MAX_DEPTH:
         raise refuse(f"nested deeper than {_MAX_DEPTH} levels")
@@ -109,7 +111,7 @@ def _value(node: ast.expr, text: str, names: Mapping[str, Any], depth: int) -> I
     match node:
         case ast.Constant(value=value) if isinstance(value, int):
             if abs(int(value)) > _LIMIT:
-                raise refuse(f"{value} is beyond 2**48, further than any memory here")
+                raise refuse("a number beyond 2**48, further than any memory here")
             return np.asarray(int(value), dtype=np.int64)
         case ast.Name(id=name):
             if name not in names:
@@ -139,6 +141,10 @@ def _value(node: ast.expr, text: str, names: Mapping[str, Any], depth: int) -> I
             return np.asarray(reduce(fold, [walk(argument) for argument in arguments]), dtype=np.int64)
         case ast.Call(func=ast.Name(id="abs"), args=[argument], keywords=[]):
             return np.abs(walk(argument))
+        case ast.Call():
+            raise refuse(
+                "a call of this function is not allowed here; there are min(a, b, ...), max(a, b, ...), abs(a)"
+            )
         case _:
             raise refuse(
                 f"{_spoken(node)} is not allowed here; use integers, names and + - * // % & | ^ << >>"
@@ -170,7 +176,6 @@ def _binary(
 def _spoken(node: ast.AST) -> str:
     names = {
         "Attribute": "an attribute ('.')",
-        "Call": "a call of this function",
         "Subscript": "indexing",
         "Lambda": "a lambda",
         "Pow": "'**'",

@@ -99,7 +99,7 @@ def check_range(offsets: IntArray, active: BoolArray, width: int, buffer: Placed
         where = (
             f"buffer '{buffer.name}' has bytes 0 to {buffer.footprint - 1}"
             if buffer
-            else "offsets start at 0"
+            else "offsets lie between 0 and 2**40"
         )
         raise ScenarioError(f"lane {lane} touches bytes {at} to {at + width - 1}; {where}")
     skewed = (offsets % width != 0) & active

@@ -133,8 +133,16 @@ def _csv_rows(text: str, path: Path) -> list[list[int]]:
     rows: list[list[int]] = []
     pairs: dict[int, int] = {}
     for number, row in lines[1:] if by_lane else lines:
+        cells = [cell.strip() for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if "" in cells:  # leaving it out would move the lanes behind it
+            raise ScenarioError(
+                f"lane {cells.index('')} has no offset; use .jsonl with a mask for lanes that are off",
+                place=Place(str(path), number),
+            )
         try:
-            values = [int(cell.strip(), 0) for cell in row if cell.strip()]
+            values = [int(cell, 0) for cell in cells]
         except ValueError:
             raise ScenarioError(
                 f"found {','.join(row)[:60]!r}; whole numbers", place=Place(str(path), number)
@@ -143,6 +151,11 @@ def _csv_rows(text: str, path: Path) -> list[list[int]]:
             rows.append(values)
         elif len(values) != 2 or not 0 <= values[0] < 32:
             raise ScenarioError("lane (0 to 31) and offset", place=Place(str(path), number))
+        elif values[0] in pairs:
+            raise ScenarioError(
+                f"lane {values[0]} stands here twice; one instruction a file, or one a line without a header",
+                place=Place(str(path), number),
+            )
         else:
             pairs[values[0]] = values[1]
     if by_lane:

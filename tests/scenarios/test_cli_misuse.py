@@ -265,3 +265,44 @@ def test_an_instruction_that_a_chip_does_not_have_is_named_at_its_place() -> Non
     found = typed("run", "tile.yaml", "--chip", "gfx942")
     assert found.exit_code == 2
     assert found.stderr.startswith("bankbench: tile.yaml:5: accesses[0]: ldmatrix.x1: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "0,4\n0,,8\n", "a.csv:2: accesses[0].offsets: lane 1 has no offset"),
+        ("a.csv", "lane,offset\n0,0\n1,4\n0,8\n", "a.csv:4: accesses[0].offsets: lane 0 stands here twice"),
+    ],
+)
+def test_a_file_of_offsets_moves_no_lane_and_loses_none(name: str, text: str, message: str) -> None:
+    Path(name).write_text(text)
+    Path("s.yaml").write_text(f"name: s\naccesses:\n  - {{op: lds.32, offsets: {name}}}\n")
+    found = typed("run", "s.yaml")
+    assert found.exit_code == 2
+    assert found.stderr.startswith(f"bankbench: {message}")
+
+
+def test_empty_cells_at_the_end_of_a_line_are_lanes_that_are_off() -> None:
+    Path("a.csv").write_text("0,128,,\n0,128,256,\n")
+    Path("s.yaml").write_text("name: s\naccesses:\n  - {op: lds.32, offsets: a.csv}\n")
+    assert run("s.yaml").extra["totals"]["wavefronts"] == 2 + 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "caret"),
+    [
+        ("é + evil", "name 'é' is not allowed", 0),
+        ("lane + (3 if lane else é.x)", "an attribute", 23),
+        ("min(é, 1) + evil()", "name 'é' is not allowed", 4),
+        ("max(lane, abs())", "not allowed here; there are min(a, b, ...)", 10),
+        ("1 if 'ü' == lane else open(1)", "this literal is not allowed", 5),
+        ("lane * " + "9" * 300, "a number beyond 2**48", 7),
+    ],
+)
+def test_the_caret_of_an_expression_counts_signs(text: str, message: str, caret: int) -> None:
+    found = typed("count", "--bytes", text, "--op", "lds.u8")
+    assert found.exit_code == 2
+    line, shown, below = found.stderr.splitlines()
+    assert message in line
+    assert len(line) < 200
+    assert (shown, below) == (f"  {text}", f"  {' ' * caret}^")
