@@ -1,8 +1,9 @@
 """The algebra of CuTe layouts: coalesce, compose, complement, divide, product and the two inverses.
 
 Results are exact or refused with the divisibility that is missing. `compose(A, B)` works mode by mode, as
-CuTe does, so that `compose(A, B)(i) == A(B(i))` holds where B(i) lies inside A and the modes of B do not
-carry into one another. Source: CUTLASS, "CuTe Layout Algebra", and the algorithms of `cute/layout.hpp`.
+CuTe does; `compose(A, B)(i) == A(B(i))` holds wherever B(i) lies inside A, and a composition for which it does
+not (sums of B's modes that carry over an edge of A) is refused. Source: CUTLASS, "CuTe Layout Algebra", and the
+algorithms of `cute/layout.hpp`.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def compose(
 
     A tuple composes mode by mode, an integer n is n:1. A swizzle or a swizzled layout on the left stays on
     the left. LayoutError when the result is not a layout: right's strides and extents must divide left's, or
-    be multiples.
+    be multiples, and no sum of right's modes may carry over an edge of left (checked on up to a million elements).
 
     >>> print(compose(CuteLayout((6, 2), (8, 2)), CuteLayout((4, 3), (3, 1))))
     ((2,2),3):((24,2),8)
@@ -88,7 +89,27 @@ def compose(
         inner = compose(left.layout, right)
         assert isinstance(inner, CuteLayout)
         return SwizzledLayout(left.swizzle, inner, left.offset, left.pointer_bits)
-    return _compose_any(left, right)
+    if isinstance(right, tuple):
+        modes = left.modes
+        if len(right) > len(modes):
+            raise LayoutError(f"{len(right)} tilers for a layout of {len(modes)} modes")
+        parts = [compose(mode, tiler) for mode, tiler in zip(modes, right, strict=False)]
+        return make_layout(*(part for part in parts if isinstance(part, CuteLayout)), *modes[len(right) :])
+    inside = _as_layout(right)
+    found = _compose_layouts(left, inside)
+    if not _composes(left, inside, found):
+        raise LayoutError(f"cannot compose: sums of the modes of {right} carry over an edge of {left}")
+    return found
+
+
+def _composes(left: CuteLayout, right: CuteLayout, found: CuteLayout) -> bool:
+    """Whether found(i) == left(right(i)) wherever right(i) lies inside left, by trying all (up to a million)."""
+    if len(right.flat) < 2 or len(coalesce(left).flat) < 2 or not 0 < right.size() <= 1 << 20:
+        return True  # nothing to add up, or no edge to carry over
+    index = np.arange(right.size(), dtype=np.int64)
+    inner = right.evaluate(index)["m"]
+    inside = inner < left.size()
+    return bool((found.evaluate(index)["m"] == left.evaluate(inner)["m"])[inside].all())
 
 
 def _as_layout(tiler: Tiler) -> CuteLayout:
@@ -99,14 +120,7 @@ def _as_layout(tiler: Tiler) -> CuteLayout:
     return CuteLayout(tiler, 1)
 
 
-def _compose_any(left: CuteLayout, right: Tiler) -> CuteLayout:
-    if isinstance(right, tuple):
-        modes = left.modes
-        if len(right) > len(modes):
-            raise LayoutError(f"{len(right)} tilers for a layout of {len(modes)} modes")
-        done = [_compose_any(mode, tiler) for mode, tiler in zip(modes, right, strict=False)]
-        return make_layout(*done, *modes[len(right) :])
-    right = _as_layout(right)
+def _compose_layouts(left: CuteLayout, right: CuteLayout) -> CuteLayout:
     flat = _pairs(coalesce(_filled(left, "the left side of a composition")))
     shape, stride = _compose_tree(flat, right.shape, right.stride)
     return CuteLayout(shape, stride)
@@ -204,7 +218,7 @@ def logical_divide(layout: CuteLayout, tiler: Tiler) -> CuteLayout:
         done = [logical_divide(mode, t) for mode, t in zip(modes, tiler, strict=False)]
         return make_layout(*done, *modes[len(tiler) :])
     inside = _as_layout(tiler)
-    return _compose_any(layout, make_layout(inside, complement(inside, layout.size())))
+    return _compose_layouts(layout, make_layout(inside, complement(inside, layout.size())))
 
 
 def logical_product(block: CuteLayout, tiler: CuteLayout) -> CuteLayout:
@@ -214,7 +228,7 @@ def logical_product(block: CuteLayout, tiler: CuteLayout) -> CuteLayout:
     ((2,2),(2,3)):((4,1),(2,8))
     """
     space = complement(block, block.size() * tiler.cosize())
-    return make_layout(block, _compose_any(space, tiler))
+    return make_layout(block, _compose_layouts(space, tiler))
 
 
 def right_inverse(layout: CuteLayout) -> CuteLayout:

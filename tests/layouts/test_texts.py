@@ -62,6 +62,14 @@ def test_place_of_the_error(text, notation, position):
 
 
 @pytest.mark.parametrize(
+    ("left", "right"), [("(5,2):(0,1)", "(2,2):(1,4)"), ("(72,2):(2,1)", "(7,5):(4,16)")]
+)
+def test_compositions_that_carry_over_an_edge_are_refused(left, right):
+    with pytest.raises(LayoutError, match="carry over an edge"):
+        cute_algebra.compose(parse(left), parse(right))
+
+
+@pytest.mark.parametrize(
     "call",
     [
         lambda: cute_algebra.complement(CuteLayout((4, 0), (1, 4)), 16),
