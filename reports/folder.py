@@ -11,7 +11,7 @@ from pathlib import Path
 from ..sim.results import RunResult
 from .files import column_guide, dumps, result_json, write_csv, write_parquet
 from .html import render_html
-from .pictures import draw, file_stem, pictures_of, save_figure, svg_text
+from .pictures import described, draw, file_stem, pictures_of, save_figure, svg_text
 from .text import sample
 
 MARKER = "result.json"
@@ -95,9 +95,9 @@ def _fill(result: RunResult, folder: Path, step: Callable[[int, int], None]) -> 
         figure = draw(picture)
         stem = folder / "pictures" / f"{index + 1:02d}-{file_stem(picture)}"
         svgs.append(svg_text(picture, figure))
-        stem.with_name(f"{stem.name}.svg").write_text(svgs[-1], encoding="utf-8")
+        stem.with_name(f"{stem.name}.svg").write_text(described(svgs[-1], picture), encoding="utf-8")
         figure.set_layout_engine("none")  # laid out by now; once more would only take its time again
-        save_figure(figure, stem.with_name(f"{stem.name}.png"))
+        save_figure(figure, stem.with_name(f"{stem.name}.png"), picture)
     step(total - 1, total)
     (folder / "inputs").mkdir()
     for name, text in result.inputs.items():

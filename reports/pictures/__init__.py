@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ KINDS: dict[str, tuple[str, str]] = {
 
 _LONGEST_STEM = 60
 
-__all__ = ["KINDS", "draw", "file_stem", "pictures_of", "save_figure", "svg_text"]
+__all__ = ["KINDS", "described", "draw", "file_stem", "pictures_of", "save_figure", "svg_text"]
 
 
 def draw(picture: Picture) -> Figure:
@@ -74,14 +75,19 @@ def _says_no_weight(record: logging.LogRecord) -> bool:
     return "Failed to find font weight" not in record.getMessage()
 
 
-def save_figure(figure: Figure, target: Path | Any) -> None:
-    """Saves as PNG or SVG by the suffix (or `format` of a stream); the same figure gives the same bytes."""
+def save_figure(figure: Figure, target: Path | Any, picture: Picture | None = None) -> None:
+    """Saves as PNG or SVG by the suffix (or `format` of a stream); the same figure gives the same bytes.
+
+    With `picture` a PNG holds its title and text alternative, which programs that show it can read.
+    """
     from .style import rc
 
     with rc(), _no_font_warnings():
         suffix = target.suffix.lstrip(".") if isinstance(target, Path) else "svg"
         nothing = ("Date", "Creator", "Format", "Type") if suffix == "svg" else ("Software",)
-        metadata = dict.fromkeys(nothing)
+        metadata: dict[str, str | None] = dict.fromkeys(nothing)
+        if picture is not None and suffix == "png":
+            metadata |= {"Title": picture.title, "Description": picture.alt}
         figure.savefig(target, format=suffix, metadata=metadata, dpi=150)
 
 
@@ -99,6 +105,17 @@ def svg_text(picture: Picture, figure: Figure | None = None) -> str:
     ours = ", ".join(f"'{name}'" for name in font_families())
     text = text.replace(ours, f"'{FONT}', Verdana, sans-serif")
     return text[text.index("<svg") :]
+
+
+def described(svg: str, picture: Picture) -> str:
+    """The SVG text of a file of its own: with the title and the text alternative of the picture in it.
+
+    >>> described("<svg width='9'><g/></svg>", Picture("k", "A & B", "two of them", {}))
+    "<svg width='9' role='img'><title>A &amp; B</title><desc>two of them</desc><g/></svg>"
+    """
+    opening, rest = svg.split(">", 1)
+    title, alt = (escape(text, quote=False) for text in (picture.title, picture.alt))
+    return f"{opening} role='img'><title>{title}</title><desc>{alt}</desc>{rest}"
 
 
 def file_stem(picture: Picture) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +15,7 @@ from bankbench.reports.html import render_html
 from bankbench.reports.terminal import render_text
 from bankbench.reports.text import cells, heading, show
 from bankbench.sim.results import Column, Picture, RunResult, Table
+from PIL import Image
 
 EVIL = '<script>alert("x")</script> & [red]bold[/red] | pipe'
 
@@ -132,6 +134,17 @@ def test_a_folder_is_written_whole(tmp_path: Path) -> None:
     again = write_folder(result(headline="second"), target)
     assert json.loads((again / "result.json").read_text())["headline"] == "second"
     assert [path.name for path in target.parent.iterdir()] == ["out"]
+
+
+def test_picture_files_hold_their_text_alternative(tmp_path: Path) -> None:
+    target = write_folder(result(name="n", title="t"), tmp_path / "out")
+    (svg,) = (target / "pictures").glob("*.svg")
+    root = ElementTree.parse(svg).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    assert [root.findtext(f"{name}{part}") for part in ("title", "desc")] == [f"W {EVIL}", f"alt {EVIL}"]
+    (png,) = (target / "pictures").glob("*.png")
+    with Image.open(png) as image:
+        assert image.text == {"Title": f"W {EVIL}", "Description": f"alt {EVIL}"}
 
 
 def test_a_folder_of_somebody_else_is_refused_and_untouched(tmp_path: Path) -> None:
