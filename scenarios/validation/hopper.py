@@ -1,13 +1,14 @@
 """Measured wgmma, copies, barriers and their contention on one H200: files of the format of `h200_async.jsonl.gz`.
 
 Left out and counted: rows without cycles, rows whose own spread exceeds the tolerance, and what nothing here predicts
-(several SMs at work, waits by polling, three sides, pairs of copies, cp.async beside others). Tolerances: 2 % for wgmma
-(5 % for latencies of N = 256), 5 % for copies and barriers, 10 % for sides of contention.
+(several SMs at work, boxes waited for by polling, three sides, pairs of copies, cp.async beside others). Tolerances:
+2 % for wgmma (5 % for latencies of N = 256), 5 % for copies and barriers, 10 % for sides of contention.
 
 The kind of a contention row is the side that it is about, alone or beside another. `kept out` marks a random fifth:
 the few things that were chosen here (when the accesses of a stream begin, which part of a run counts, how often the
-measuring loop issues a small store) were chosen by other rows. The constants of the mechanism come from the study of
-the same measurements, whose own left-out rows were others. The constants of rows alone were fitted to all of them.
+measuring loop issues a small store, the time of a constant load) were chosen by other rows. The constants of the
+mechanism come from the study of the same measurements, whose own left-out rows were others. The constants of rows
+alone were fitted to all of them.
 """
 
 from __future__ import annotations
