@@ -92,8 +92,8 @@ def _product(
         return with_tile(inner, whole)
     if len(outer_shape) != len(inner_shape):
         raise LayoutError(f"shapes {tuple(outer_shape)} and {tuple(inner_shape)} differ in rank")
-    inner = canonicalize(inner, target)
-    grouped_outer, outer_seps = group(canonicalize(outer, target), outer_shape)
+    outer, inner = canonicalize(outer, target), canonicalize(inner, target)
+    grouped_outer, outer_seps = group(outer, outer_shape)
     grouped_inner, inner_seps = group(inner, inner_shape)
     blocks = list(grouped_outer.shard)
     if scaled:

@@ -62,6 +62,13 @@ def test_a_swizzled_sum_is_no_direct_sum_with_a_tile_whatever_the_ranks():
     )
 
 
+@pytest.mark.parametrize("product", [tirx_ops.tile, tirx_ops.direct_sum])
+def test_under_a_target_copies_and_offsets_of_the_outer_layout_are_renamed_too(product):
+    outer = parse("S[2:1@laneid] + R[2:4@warpid] + 5@warpid + 1")
+    found = product(parse("S[6:1@TLane]"), outer, (2,), (6,), target="cuda")
+    assert str(found) == "S[(2,6):(1@tx,1@TLane)] + R[2:128@tx] + 1 + 160@tx"
+
+
 def test_offsets_keep_the_number_that_was_written():
     layout = TileLayout.from_iters([Iter(4, 1, "m")], offset={"laneid": 1.5})
     assert layout.offset == {"laneid": 1.5}
