@@ -36,7 +36,7 @@ def run(
 def fix(
     scenario: Source,
     *,
-    buffers: Sequence[str] = (),
+    buffers: str | Sequence[str] = (),
     chip: str | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> RunResult:
@@ -49,7 +49,8 @@ def fix(
     """
     from .fix import fix_scenario
 
-    return fix_scenario(_source(scenario), buffers=buffers, chip=chip, overrides=_texts(overrides))
+    names = [buffers] if isinstance(buffers, str) else buffers
+    return fix_scenario(_source(scenario), buffers=names, chip=chip, overrides=_texts(overrides))
 
 
 def compare(before: Source, after: Source, *, chip: str | None = None) -> RunResult:
@@ -72,11 +73,18 @@ def _source(scenario: Source) -> LoadedScenario:
         from .errors import ScenarioError
 
         try:
-            text = json.dumps(scenario, indent=1, ensure_ascii=False)
+            text = json.dumps(scenario, indent=1, ensure_ascii=False, default=_plain)
         except (TypeError, ValueError) as error:
             raise ScenarioError(f"a scenario is made of plain values: {error}") from None
         return loads(text, "<mapping>")
     return load(scenario)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy arrays and numbers as lists and numbers. Raises TypeError for anything else."""
+    if callable(getattr(value, "tolist", None)):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is none")
 
 
 def _texts(overrides: Mapping[str, Any] | None) -> list[str]:
@@ -85,6 +93,6 @@ def _texts(overrides: Mapping[str, Any] | None) -> list[str]:
     from .errors import ScenarioError
 
     try:
-        return [f"{path}={json.dumps(value)}" for path, value in (overrides or {}).items()]
+        return [f"{path}={json.dumps(value, default=_plain)}" for path, value in (overrides or {}).items()]
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"overrides are plain values: {error}") from None

@@ -14,6 +14,7 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any
 
+from ..sim.chip import load_chip
 from ..sim.results import Column, RunResult, Table
 from .errors import Place, ScenarioError
 from .part import unique, weakest
@@ -96,7 +97,7 @@ def _from_file(data: Mapping[str, Any], path: Path, chip: str | None) -> RunResu
         result = result_from_json(data)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ScenarioError(f"is not the result of a run: {error!r}", place=Place(str(path))) from None
-    if chip is not None and chip != result.chip:
+    if chip is not None and load_chip(chip).name != result.chip:
         raise ScenarioError(
             f"was run on {result.chip}; --chip {chip} needs the scenario itself", place=Place(str(path))
         )

@@ -80,7 +80,9 @@ def _assert_scenario(what: Any, chip: str | None, max_excess: int) -> None:
     from .api import run
 
     if isinstance(what, RunResult):
-        if chip is not None and chip != what.chip:
+        from ..sim.chip import load_chip
+
+        if chip is not None and load_chip(chip).name != what.chip:
             raise ValueError(f"the result is of {what.chip}; run the scenario on {chip} instead")
         result = what
     else:

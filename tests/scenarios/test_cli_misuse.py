@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from bankbench.scenarios import ScenarioError, run
+from bankbench.scenarios import ScenarioError, fix, run
 from bankbench.scenarios.cli.app import COMMANDS, build
+from bankbench.scenarios.testing import assert_conflict_free
 from typer.testing import CliRunner, Result
 
 APP = build(*COMMANDS)
@@ -306,3 +308,20 @@ def test_the_caret_of_an_expression_counts_signs(text: str, message: str, caret:
     assert message in line
     assert len(line) < 200
     assert (shown, below) == (f"  {text}", f"  {' ' * caret}^")
+
+
+def test_python_takes_arrays_names_and_aliases() -> None:
+    offsets = 128 * np.arange(32).reshape(1, 32)
+    scenario = {"name": "x", "accesses": [{"op": "lds.32", "offsets": offsets, "repeat": np.int64(2)}]}
+    assert run(scenario).extra["totals"]["wavefronts"] == 64
+    assert run(scenario, overrides={"shared_memory.banks": np.int64(64)}).extra["totals"]["wavefronts"] == 32
+    with pytest.raises(ScenarioError, match="plain values: object is none"):
+        run(scenario | {"title": object()})
+    assert list(fix("tile.yaml", buffers="tile").extra["fields"]) == ["tile"]
+    result = run("tile.yaml")
+    assert_conflict_free(result, chip="sm_90", max_excess=7)
+    with pytest.raises(ValueError, match="the result is of h200"):
+        assert_conflict_free(result, chip="a100")
+    typed("run", "tile.yaml", "--out", "report")
+    assert typed("compare", "report", "tile.yaml", "--chip", "sm_90").exit_code == 0
+    assert typed("compare", "report", "tile.yaml", "--chip", "a100").exit_code == 2
