@@ -177,14 +177,19 @@ def ub_groups(picture: Picture) -> Figure:
         if int(picture.data["cycles"]) > 1:
             busiest = int(picture.data["busiest"])
             axes.add_patch(
-                Rectangle((busiest - 0.49, -0.48), 0.98, banks - 0.04, fill=False, edgecolor=VERMILION, lw=2)
+                Rectangle(
+                    (busiest - 0.5, -0.5), 1, banks, fill=False, edgecolor=INK, lw=2, zorder=4, clip_on=False
+                )
             )
         axes.set_xticks(range(groups))
         axes.set_yticks(range(banks), [f"bank {bank}" for bank in range(banks)])
         axes.set_xlabel(f"bank group; R/W and block of the repeat ({picture.data['note']})")
         axes.set_title(picture.title, loc="left")
         axes.tick_params(length=0)
-        legend_below(figure, [Patch(color=palette.get(name, GREY), label=name) for name in labels])
+        patches = [Patch(color=palette.get(name, GREY), label=name) for name in labels]
+        if int(picture.data["cycles"]) > 1:
+            patches.append(Patch(facecolor="white", edgecolor=INK, lw=1.5, label="busiest bank group"))
+        legend_below(figure, patches)
         return figure
 
 

@@ -149,11 +149,60 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "front_y": [992, 0],
         "front_names": ["pad 0", "pad 1"],
     },
+    "sweep_parallel": {
+        "parameters": [
+            {"name": "pad", "at": [0, 1, 2, 0, 1, 2], "labels": ["0", "1", "4"]},
+            {"name": "swizzle", "at": [0, 0, 0, 1, 1, 1], "labels": ["none", "128B"]},
+        ],
+        "results": [
+            {
+                "name": "cycles",
+                "at": [90_000, 40_000, 50_000, 42_000, 41_000, 43_000],
+                "bounds": [40_000, 90_000],
+            },
+            {"name": "bytes", "at": [4096, 4224, 4608, 4096, 4224, 4608], "bounds": [4096, 4608]},
+        ],
+    },
+    "sweep_maps": {
+        "name": "cycles",
+        "panels": [
+            {
+                "x": "pattern",
+                "y": "swizzle",
+                "x_labels": ["read a column of words of four bytes", "read a column of words of two bytes"],
+                "y_labels": ["none", "64B", "128B"],
+                "values": [[1_413_527, 885_751], [838_199, 508_855], [137_976, float("nan")]],
+            }
+        ],
+    },
+    "tmem_timeline": {
+        "rows": ["TMA", "mma warp"],
+        "row": ["TMA", "TMA", "mma warp", "mma warp"],
+        "text": ["TMA a[0]", "TMA b[0]", "wait full", "mma acc"],
+        "start": [0, 600, 0, 1200],
+        "end": [600, 1200, 1200, 2400],
+        "waiting": [False, False, True, False],
+        "from": 0,
+        "until": 2400,
+    },
+    "ub_groups": {
+        "groups": 16,
+        "banks": 3,
+        "cells": [["R", "src0", n, 8 + n, 0, 0] for n in range(8)]
+        + [["W", "dst", n, 0, 1, 0] for n in range(4)],
+        "busiest": 0,
+        "cycles": 4,
+        "note": "reads of one repeat and the delayed write of the one before",
+    },
 }
 
 
 def sample(kind: str) -> Picture:
     return Picture(kind, f"Sample of {kind}", f"A sample of {kind}.", SAMPLES[kind])
+
+
+def test_every_kind_has_an_accepted_image() -> None:
+    assert set(SAMPLES) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", sorted(SAMPLES))
