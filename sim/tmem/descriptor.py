@@ -228,13 +228,17 @@ def _covering(
 def expected_strides(major: str, swizzle: str, element_bytes: int, mn: int) -> tuple[int, int]:
     """(LBO, SBO) of a dense tile of `mn` rows in the canonical arrangement; LBO 16 where the hardware ignores it.
 
+    Rows that do not fill the last block of the arrangement take a whole one.
+
     >>> expected_strides("K", "128B", 2, 64), expected_strides("MN", "128B", 2, 128)
     ((16, 1024), (1024, 2048))
     """
     width = _known(swizzle)[2]
+    if mn < 1:
+        raise TmemError(f"a tile of {mn} rows: one at least")
     if _major(major) == "K":
-        return (mn * 16, 128) if swizzle == "none" else (16, 8 * width)
-    blocks = mn * element_bytes // width
+        return (-(-mn // 8) * 128, 128) if swizzle == "none" else (16, 8 * width)
+    blocks = -(-mn * element_bytes // width)
     height = 4 if swizzle == "128B_base32B" else 8
     block = width * height
     return (block * blocks, block) if swizzle == "none" else (block, block * blocks)

@@ -326,3 +326,39 @@ def test_banks_of_a_swizzled_column_differ():
 def test_boxes_that_a_tensor_map_refuses(box, problem):
     assert not box.legal
     assert any(problem in text for text in box.problems)
+
+
+@pytest.mark.parametrize(
+    ("major", "swizzle", "element", "mn", "strides"),
+    [
+        ("K", "128B", 2, 64, (16, 1024)),
+        ("K", "64B", 2, 64, (16, 512)),
+        ("K", "32B", 2, 64, (16, 256)),
+        ("K", "none", 2, 64, (1024, 128)),
+        ("MN", "128B", 2, 128, (1024, 2048)),
+        ("MN", "64B", 2, 128, (512, 2048)),
+        ("MN", "32B", 2, 128, (256, 2048)),
+        ("MN", "none", 2, 128, (2048, 128)),
+        ("MN", "128B_base32B", 4, 64, (512, 1024)),
+    ],
+)
+def test_strides_of_dense_tiles(major, swizzle, element, mn, strides):
+    """The worked values of the vendor's layouts."""
+    assert expected_strides(major, swizzle, element, mn) == strides
+
+
+@pytest.mark.parametrize(
+    ("major", "swizzle", "element", "mn", "strides"),
+    [
+        ("MN", "128B", 2, 32, (1024, 1024)),
+        ("MN", "64B", 2, 40, (512, 1024)),
+        ("K", "none", 2, 12, (256, 128)),
+    ],
+)
+def test_a_block_that_is_not_full_takes_a_whole_one(major, swizzle, element, mn, strides):
+    assert expected_strides(major, swizzle, element, mn) == strides
+
+
+def test_a_tile_has_rows():
+    with pytest.raises(TmemError, match="a tile of 0 rows"):
+        expected_strides("K", "128B", 2, 0)
