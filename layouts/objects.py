@@ -310,10 +310,17 @@ _GLUON: dict[str, dict[str, str]] = {
         "warpsPerCTA": "warps_per_cta",
         "order": "order",
     },
+    "slice": {"dim": "dim", "parent": "parent"},
+    "dot_op": {"opIdx": "operand_index", "parent": "parent", "kWidth": "k_width"},
 }
 
 
 def _gluon(value: object) -> Layout | None:
+    if _get(value, "cga_layout") or any(n != 1 for n in _get(value, "ctas_per_cga") or ()):
+        raise LayoutError(f"{_named(value)}: layouts over several CTAs are not known")
+    padded, mma = _gluon_padded(value), _gluon_mma(value)
+    if padded is not None or mma is not None:
+        return padded or mma
     bases = {ours: _get(value, theirs) for theirs, ours in _GLUON_BASES.items()}
     if bases["offset"] is not None or bases["lane"] is not None:
         given = {name: vectors for name, vectors in bases.items() if vectors is not None}
@@ -333,5 +340,48 @@ def _gluon(value: object) -> Layout | None:
     return None
 
 
+def _gluon_padded(value: object) -> Layout | None:
+    """Padding over bases: an encoding where the bases count the elements in some order of the dimensions."""
+    pairs, bases, shape = (_get(value, name) for name in ("interval_padding_pairs", "offset_bases", "shape"))
+    if pairs is None or bases is None or shape is None:
+        return None
+    from .linear_encodings import Encoding
+
+    sizes = [_integer(extent, "shape") for extent in cast("Sequence[object]", shape)]
+    given = _vectors(bases, "offset")
+    minor_first: list[int] = []
+    for vector in given:
+        minor_first += [d for d, step in enumerate(vector) if step and d not in minor_first]
+    order = minor_first + [d for d in reversed(range(len(sizes))) if d not in minor_first]
+    encoding = Encoding.make(
+        "padded_shared", sizes, paddings=_parameter(pairs, "paddings"), order=tuple(order)
+    )
+    plain = dict(encoding.linear().bases)["offset"]
+    if plain != tuple(tuple(vector) for vector in given):
+        raise LayoutError(
+            f"{_named(value)}: padding over elements in an order other than the dimensions' is not known"
+        )
+    return encoding
+
+
+def _gluon_mma(value: object) -> Layout | None:
+    version, warps, shape = (_get(value, name) for name in ("version", "warps_per_cta", "instr_shape"))
+    if version is None or warps is None or shape is None:
+        return None
+    from .linear_encodings import Encoding
+
+    major, minor = (_integer(number, "version") for number in cast("Sequence[object]", version))
+    return Encoding.make(
+        "nvidia_mma",
+        versionMajor=major,
+        versionMinor=minor,
+        warpsPerCTA=_parameter(warps, "warps_per_cta"),
+        instrShape=_parameter(shape, "instr_shape"),
+    )
+
+
 def _parameter(value: object, what: str) -> Any:
-    return value if isinstance(value, bool) else _nested(value, what, _integer)
+    """A parameter of an encoding; an object in its place is the parent of a slice or an operand."""
+    if isinstance(value, bool):
+        return value
+    return _gluon(value) if what == "parent" else _nested(value, what, _integer)

@@ -140,6 +140,46 @@ def test_gluon_shared_layouts() -> None:
     assert str(from_object(padded)).startswith("padded_shared(")
 
 
+def test_gluon_padding_over_bases_is_not_lost() -> None:
+    bases = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0]]
+    padded = Thing(interval_padding_pairs=[[32, 4]], offset_bases=bases, cga_layout=[], shape=[16, 64])
+    found = from_object(padded)
+    assert str(found) == "padded_shared(paddings=[[32,4]], order=[1,0], shape=[16,64])"
+    assert tile_offsets(found)["m"][1, 0] == 72
+    column_first = Thing(
+        interval_padding_pairs=[[4, 1]], offset_bases=[[1, 0], [2, 0], [0, 1]], cga_layout=[], shape=[4, 2]
+    )
+    assert tile_offsets(from_object(column_first))["m"].tolist() == [[0, 5], [1, 6], [2, 7], [3, 8]]
+    moved = Thing(
+        interval_padding_pairs=[[4, 1]],
+        offset_bases=[[0, 1], [0, 2], [2, 0], [1, 0]],
+        cga_layout=[],
+        shape=[4, 4],
+    )
+    with pytest.raises(LayoutError, match="padding over elements"):
+        from_object(moved)
+
+
+def test_gluon_register_layouts() -> None:
+    blocked = Thing(size_per_thread=[1, 4], threads_per_warp=[4, 8], warps_per_cta=[2, 2], order=[1, 0])
+    mma = Thing(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, 64, 16])
+    text = "nvidia_mma(versionMajor=3, warpsPerCTA=[4,1], instrShape=[16,64,16])"
+    assert from_object(mma) == parse(text)
+    assert from_object(Thing(operand_index=0, parent=mma, k_width=2)) == parse(
+        f"dot_op(opIdx=0, parent={text}, kWidth=2)"
+    )
+    whole = "blocked(sizePerThread=[1,4], threadsPerWarp=[4,8], warpsPerCTA=[2,2], order=[1,0])"
+    assert from_object(Thing(dim=0, parent=blocked)) == parse(f"slice(dim=0, parent={whole})")
+    with pytest.raises(LayoutError, match="encoding"):
+        from_object(Thing(dim=0, parent=Thing()))
+
+
+@pytest.mark.parametrize("several", [{"cga_layout": [[1, 0]]}, {"ctas_per_cga": [2, 1]}])
+def test_gluon_layouts_over_several_ctas_are_refused(several) -> None:
+    with pytest.raises(LayoutError, match="several CTAs"):
+        from_object(Thing(vec=8, per_phase=1, max_phase=8, order=[1, 0], **several))
+
+
 class Raises:
     @property
     def shape(self):
