@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .types import Group, Instruction, ProgramError
-from .vocabulary import Kind, kind_of, opcode_base, registers_of
+from .vocabulary import Kind, kind_of, opcode_base
 
 __all__ = ["check_group"]
 
@@ -48,8 +48,21 @@ def _memory(item: Instruction, kind: Kind, group: Group, place: str) -> None:
         raise ProgramError(
             f"{place}: slot {item.slot} is a {pattern.op} pattern, {item.op} does not perform it"
         )
-    width = {"64": 2, "128": 4}.get(item.op.rsplit(".", 1)[-1], 1)
-    if item.op.startswith(("LDS.", "STS.")) and width != registers_of(pattern.op):
+    if _size(item.op) != pattern.op.removesuffix(".trans").rsplit(".", 1)[-1]:
         raise ProgramError(
             f"{place}: slot {item.slot} is a {pattern.op} pattern, {item.op} has another width"
         )
+
+
+def _size(op: str) -> str:
+    """What the name of an access pattern ends in that an opcode performs: bits a lane, or number of matrices.
+
+    >>> [_size(op) for op in ("LDS", "STS.U16", "LDS.128", "LDSM.16.M88", "STSM.16.MT88.4")]
+    ['32', '16', '128', 'x1', 'x4']
+    """
+    base, *modifiers = op.split(".")
+    last = modifiers[-1] if modifiers else ""
+    if base in ("LDSM", "STSM"):
+        return f"x{last}" if last in ("2", "4") else "x1"
+    size = last.removeprefix("U").removeprefix("S")
+    return size if size in ("8", "16", "64", "128") else "32"

@@ -12,18 +12,29 @@ LINEAR = {"op": "lds.32", "offsets": [4 * lane for lane in range(32)]}
 
 
 def row(**group):
-    return {"id": "x1", "trips": 2, "groups": [{"warps": 1, "patterns": {"0": LINEAR}, **group}]}
+    wide = {"op": "lds.128", "offsets": [16 * lane for lane in range(32)]}
+    patterns = {"0": LINEAR, "1": wide, "2": {**wide, "op": "ldmatrix.x2"}}
+    return {"id": "x1", "trips": 2, "groups": [{"warps": 1, "patterns": patterns, **group}]}
 
 
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         ({"op": "FROB"}, r"x1: group 0, loop\[1\] \(FROB\): unknown instruction 'FROB'"),
-        ({"op": "LDS", "slot": 3}, r"loop\[1\] \(LDS\): slot 3 has no pattern \(patterns of the group: 0\)"),
+        (
+            {"op": "LDS", "slot": 3},
+            r"loop\[1\] \(LDS\): slot 3 has no pattern \(patterns of the group: 0, 1, 2\)",
+        ),
         ({"op": "LDS"}, r"loop\[1\] \(LDS\): a memory instruction needs a slot"),
         ({"op": "FFMA", "slot": 0}, "slot 0 on an instruction that accesses no memory"),
         ({"op": "STS", "slot": 0}, "slot 0 is a lds.32 pattern, STS does not perform it"),
         ({"op": "LDS.128", "slot": 0}, "LDS.128 has another width"),
+        ({"op": "LDS.U16", "slot": 0}, "LDS.U16 has another width"),
+        ({"op": "LDS", "slot": 1}, "slot 1 is a lds.128 pattern, LDS has another width"),
+        (
+            {"op": "LDSM.16.M88.4", "slot": 2},
+            "slot 2 is a ldmatrix.x2 pattern, LDSM.16.M88.4 has another width",
+        ),
         ({"op": "MOV", "waits": [6]}, "scoreboard 6, a warp has 0 to 5"),
         ({"op": "MOV", "waits": True}, "waits: True, a list of scoreboards is needed"),
         ({"op": "MOV", "stall": 10**30}, "stall: a number of at most 2147483647 is needed"),
