@@ -70,7 +70,7 @@ def print_result(
 
 def _say(console: Console, text: str, style: str = "", lead: str = "") -> None:
     """A sentence on lines as wide as the console: numbers keep their percent sign, points are indented by `lead`."""
-    held = Text(re.sub(r"(?<=\d) (?=%)", _JOINT, " ".join(text.split())))
+    held = Text(re.sub(r"(?<=\d) (?=%)", _JOINT, re.sub(r"\s*\n\s*", " ", text)))
     lines = held.wrap(console, console.width - len(lead))
     for number, line in enumerate(lines):
         said = line.plain.rstrip().replace(_JOINT, " ")

@@ -86,6 +86,11 @@ def test_a_number_stays_with_its_percent_sign_and_points_are_indented() -> None:
         assert all(line.startswith("  ") for line in behind)
 
 
+def test_a_command_is_printed_as_it_was() -> None:
+    command = "bankbench count 'lane  * 4' --op [lds.32]"
+    assert f"again with: {command}\n" in said(result(command=command))
+
+
 @pytest.mark.parametrize(
     ("changes", "colour"),
     [
