@@ -102,7 +102,8 @@ def stream_cycles(copy: Copy, what: Mapping[str, Any], chip: Chip) -> float:
     issuers = whole(what, "issuers", 1, 1)
     own = "store" if copy.store else "load"
     if copy.tensor:
-        issue = figure(f"loop_{own}_tensor")
+        # boxes were measured one a round; a further one is taken to cost what a further 1-D copy does
+        issue = figure(f"loop_{own}_tensor") + figure(f"loop_{own}_each") * (each - 1)
         clock = figure("loop_clock_store" if copy.store else "loop_clock_tensor")
     elif what.get("straight_line_issue"):
         issue, clock = figure("issue") * each, figure("loop_clock_load")
@@ -114,7 +115,8 @@ def stream_cycles(copy: Copy, what: Mapping[str, Any], chip: Chip) -> float:
         issue += (issuers / 2) ** 2 * _rivals(what, each, copy.store, chip)
     if copy.store:
         # a store's slot is free again when its source was read; the thread's own work overlaps with the copy's start
-        waited = copy_latency(copy, chip) - figure("loop_wait") if flight == 1 else 0.0
+        last = copy_latency(copy, chip) + (each - 1) * copy.busy(chip)
+        waited = last - figure("loop_wait") if flight == 1 else 0.0
     else:
         wait = figure("loop_wait_tensor" if copy.tensor else "loop_wait")
         waited = (

@@ -15,9 +15,11 @@ from bankbench.scenarios.program_trace import as_fast
 from bankbench.scenarios.run import run_scenario
 from bankbench.scenarios.validation import find_sets
 from bankbench.scenarios.validation.hopper import contention, kept_out, rows
+from bankbench.scenarios.validation.hopper_alone import stream_cycles
 from bankbench.scenarios.validation.hopper_contention import Copies
 from bankbench.scenarios.validation.sets import DATA
 from bankbench.sim import load_chip
+from bankbench.sim.hopper import Copy
 
 CHIP = load_chip("h200")
 ASYNC = DATA / "h200_async.jsonl.gz"
@@ -334,6 +336,26 @@ def test_a_stream_of_more_warps_than_a_warpgroup_beside_wgmma(tmp_path):
     assert wgmma == pytest.approx(turned_wgmma, rel=0.02)
     assert loads == pytest.approx(turned_loads, rel=0.02)
     assert 34 < wgmma < 38
+
+
+def test_streams_grow_with_what_is_copied():
+    """More bytes, more copies a round, fewer in flight never take less time: no bound is forgotten."""
+
+    def cycles(size: int, store: bool, lines: int, each: int, flight: int) -> float:
+        loop = {"copies_per_barrier": each, "in_flight": flight, "reps": 16}
+        return stream_cycles(Copy(size, store, lines, size // lines if lines else 0), loop, CHIP)
+
+    for store in (False, True):
+        for lines in (0, 8, 64):
+            for each in (1, 2, 4, 16):
+                for flight in (1, 2, 3, 4, 8):
+                    found = [cycles(size, store, lines, each, flight) for size in (1024, 4096, 8192, 32768)]
+                    assert found == sorted(found)
+                    for size, own in zip((1024, 4096, 8192, 32768), found, strict=True):
+                        assert own >= cycles(size, store, lines, each, flight + 1)
+                        assert own < cycles(size, store, lines, each + 1, flight)
+    # four stores of 8 KiB, waited for each round: 4 x 256 cycles of data and 130 - 22 around them
+    assert cycles(8192, True, 0, 4, 1) == pytest.approx(1024 + 130 - 22)
 
 
 @pytest.mark.parametrize(
