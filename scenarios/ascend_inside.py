@@ -16,6 +16,7 @@ from ..sim.ascend import (
     load_cost,
     mmad_cost,
     path_cost,
+    scale_bytes,
     tile_bytes,
 )
 from .ascend_moves import EXECUTE, cut_layout, make_op, matrix_runs, span
@@ -72,7 +73,11 @@ def load(
         spans = (span(source, slots[0]),), (span(target, slots[1]),)
         return make_op(pipe, f"load {what}", cost, f"L1 -> {memory}", *spans), valid
     transposed = _outer(source.tag) != _outer(target.tag)
-    cost = load_cost(core, memory, bytes_valid, padded, transposed)
+    scales = 0
+    if cube_type(source.buffer.dtype).startswith("mx"):
+        rows, k = valid if memory == "L0A" else valid[::-1]
+        scales = scale_bytes(rows, k)
+    cost = load_cost(core, memory, bytes_valid, padded, transposed, scales)
     verb = "load transposed" if transposed else "load"
     name = f"{verb} {what}"
     return make_op(

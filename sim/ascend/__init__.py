@@ -14,6 +14,7 @@ from .costs import (
     mmad_cost,
     path_cost,
     runs_of,
+    scale_bytes,
 )
 from .errors import AscendError, AscendUnknown, CapacityError, FlagError
 from .hazards import Hazard, find_hazards
@@ -74,6 +75,7 @@ __all__ = [
     "place_flags",
     "read_core",
     "runs_of",
+    "scale_bytes",
     "schedule",
     "set_flag",
     "simulate",

@@ -25,6 +25,7 @@ __all__ = [
     "mmad_cost",
     "path_cost",
     "runs_of",
+    "scale_bytes",
 ]
 
 
@@ -92,12 +93,25 @@ def copy_cost(
     )
 
 
-def load_cost(core: Core, side: str, valid: int, padded: int, transposed: bool = False) -> Cost:
-    """L1 to L0A or L0B on MTE1: whole fractals at the side's rate, a transposing load at its own."""
+def load_cost(
+    core: Core, side: str, valid: int, padded: int, transposed: bool = False, scales: int = 0
+) -> Cost:
+    """L1 to L0A or L0B on MTE1: whole fractals at the side's rate, a transposing load at its own.
+
+    `scales` bytes of an MX operand follow one after the other with the data, at the rate of their own buffer.
+
+    >>> from bankbench.sim.chip import load_chip
+    >>> from bankbench.sim.ascend import read_core
+    >>> load_cost(read_core(load_chip("950")), "L0A", 32768, 32768, scales=2048).busy  # 26 + 128 + 64
+    218
+    """
     rate = core.number(f"mte1.{side}")
     if transposed:
         rate = min(rate, core.number("mte1.transpose"))
-    return Cost(math.ceil(core.number("mte1.start") + padded / rate), 0, valid, padded, valid / rate)
+    cycles = core.number("mte1.start") + padded / rate
+    if scales:
+        cycles += scales / core.number("mte1.MX")
+    return Cost(math.ceil(cycles), 0, valid + scales, padded + scales, valid / rate)
 
 
 _MX_K = 64
@@ -119,6 +133,15 @@ def path_cost(core: Core, pipe: str, rate: str, valid: int, padded: int) -> Cost
     """
     cycles = core.number(f"{pipe.lower()}.start") + padded / core.number(rate)
     return Cost(math.ceil(cycles), 0, valid, padded)
+
+
+def scale_bytes(rows: int, k: int) -> int:
+    """Bytes of the scales of an MX operand of `rows` rows (or columns) by k: one for 32 elements, in pieces of 16 x 2.
+
+    >>> scale_bytes(256, 256), scale_bytes(17, 65)
+    (2048, 128)
+    """
+    return -(-rows // 16) * 16 * -(-k // 64) * 2
 
 
 def cube_type(dtype: str) -> str:

@@ -552,3 +552,10 @@ def test_cores_that_the_chip_has(name: str, chip: str, cores: int, message: str)
             run_scenario(loads(text, "x.yaml"))
     else:
         assert run_scenario(loads(text, "x.yaml")).violations == ()
+
+
+@pytest.mark.parametrize(("dtype", "scales"), [("fp4", 64 * 2 * 1), ("s8", 0)])
+def test_mx_operands_bring_their_scales_to_l0(dtype: str, scales: int) -> None:
+    result = loading("950", dtype, "zN", "L0A", "0, 0")
+    bits = 4 if dtype == "fp4" else 8
+    assert column(result, "paths", "path", "moved")["L1 -> L0A"] == 64 * 64 * bits // 8 + scales
