@@ -347,8 +347,14 @@
     try { history.replaceState(null, "", `#${parts}`); } catch { /* some browsers forbid it for files; nothing is lost but the link */ }
   }
 
+  // The access with which a page opens: the one with the most excess, the first of equal ones.
+  function worst() {
+    const excess = ([a]) => a.results[`${state.dtype}|${state.swizzle}`]?.instructions?.[0]?.excess ?? 0;
+    return accessesOf().reduce((best, one) => (!best || excess(one) > excess(best) ? one : best), null)?.[1] ?? -1;
+  }
+
   function recall() {
-    const found = new URLSearchParams(location.hash.slice(1)), number = (name, limit) => { const n = Number(found.get(name)); return Number.isInteger(n) && n >= 0 && n < limit ? n : null; };
+    const found = new URLSearchParams(location.hash.slice(1)), number = (name, limit) => { const n = Number(found.get(name)); return found.has(name) && Number.isInteger(n) && n >= 0 && n < limit ? n : null; };
     start(number("buffer", view.buffers.length) ?? 0);
     const b = buffer();
     if (b.dtypes.includes(found.get("dtype"))) state.dtype = found.get("dtype");
@@ -356,7 +362,7 @@
     if (b.memories.includes(found.get("place"))) state.memory = found.get("place");
     const access = number("access", view.accesses.length);
     if (access !== null && view.accesses[access].buffer === b.name) state.access = access;
-    else if (!found.has("access")) state.access = accessesOf()[0]?.[1] ?? -1;
+    else if (!found.has("access")) state.access = worst();
     state.instruction = number("instruction", 1 << 20) ?? 0;
     state.phase = number("phase", 1 << 10) ?? 0;
     state.element = number("element", MOST) ?? 0;

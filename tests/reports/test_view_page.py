@@ -119,6 +119,14 @@ def test_a_whole_grid_is_printed_on_one_sheet(browser: Any, tmp_path: Path, targ
     assert 1 <= browser.pages(path) <= most
 
 
+def test_a_page_opens_with_the_worst_access(browser: Any, tmp_path: Path) -> None:
+    page = view_description("transpose-pitch-32")
+    (first,) = drive(browser, tmp_path, page, "tell();")
+    assert "32 wavefronts, 1 ideal" in first["verdict"]
+    (chosen,) = drive(browser, tmp_path, page, "tell();", "access=0")
+    assert "1 wavefront, 1 ideal" in chosen["verdict"]
+
+
 def test_meetings_beyond_four_can_be_opened_and_stay_open(browser: Any, tmp_path: Path) -> None:
     page = view_description("replica-fragment")
     script = """tell(); const more = () => $("verdict").querySelector("details");
