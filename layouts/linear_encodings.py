@@ -311,6 +311,7 @@ def _dot_operand(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
         raise LayoutError("dot_op: operand 1 of nvidia_mma version 3 (wgmma) is read from shared memory")
     if operand not in (0, 1) or len(shape) != 2:
         raise LayoutError("dot_op has opIdx 0 or 1 and two dimensions")
+    _rank(warps, shape, "the parent of dot_op")
     inner, outer = (1, 0) if operand == 0 else (0, 1)
     builder = _registers(2)
     tile = (16, 8 * k_width) if operand == 0 else (8 * k_width, 8)

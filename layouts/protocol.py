@@ -100,13 +100,15 @@ def tile_offsets(layout: Layout, shape: Sequence[int] | None = None) -> dict[str
         shape: the logical shape to walk; the layout's own when left out.
 
     Returns:
-        axis -> array of the tile's shape (read-only views are possible).
+        axis -> array of the tile's shape (read-only views are possible). LayoutError for negative extents.
 
     >>> from bankbench.layouts import parse
     >>> tile_offsets(parse("(2,3):(3,1)"))["m"].tolist()
     [[0, 1, 2], [3, 4, 5]]
     """
     extents = tuple(layout.logical_shape if shape is None else (int(n) for n in shape))
+    if any(n < 0 for n in extents):
+        raise LayoutError(f"a tile of {extents} has a negative extent and so no elements")
     found = layout.evaluate(*np.ogrid[tuple(slice(0, n) for n in extents)], shape=shape)
     return {axis: np.broadcast_to(values, extents) for axis, values in found.items()}
 

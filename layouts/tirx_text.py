@@ -338,7 +338,9 @@ def _at(value: int, axis: str) -> str:
     value = int(value) if isinstance(value, bool) else value
     if axis == "m":
         return str(value)
-    return f"{value}@{axis}" if axis in AXES else f'{value}@"{axis}"'
+    if axis in AXES:
+        return f"{value}@{axis}"
+    return f"{value}@'{axis}'" if '"' in axis else f'{value}@"{axis}"'
 
 
 def _script_at(value: int, axis: str) -> str:

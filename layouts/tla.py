@@ -211,6 +211,8 @@ def parse_tla(text: str) -> TlaLayout:
         origin = read(scan, True, "the origin")
         if not isinstance(origin, tuple) or any(isinstance(item, tuple) for item in origin):
             raise scan.error("an origin is a flat tuple, one entry a logical dimension", origin_place)
+        if any(extent < 0 for extent in integers(origin)):
+            raise scan.error("an origin cannot be negative", origin_place)
     scan.finish("the layout")
     if not congruent(shape, stride):
         raise scan.error(f"the stride does not nest like the shape {show(shape)}", stride_place)

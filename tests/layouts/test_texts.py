@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from bankbench.layouts import CuteLayout, LayoutError, Static, SwizzledLayout, TlaLayout, cute_algebra, parse
+from bankbench.layouts import (
+    CuteLayout,
+    LayoutError,
+    S,
+    Static,
+    SwizzledLayout,
+    TileLayout,
+    TlaLayout,
+    cute_algebra,
+    parse,
+    tile_offsets,
+)
 
 READ = [
     # compile-time integers, as CuTe prints them
@@ -22,6 +33,8 @@ READ = [
     ("S[8:(-4)@laneid]", None, "S[8:-4@laneid]"),
     ("S[(2*4,2):(2,1)]", None, "S[(8,2):(2,1)]"),
     ("T.S[8 : 2*4 @ T.Axis . laneid]", None, "S[8:8@laneid]"),
+    # an axis of one's own whose name holds a quote
+    ("S[8 : '\"own']", None, "S[8:1@'\"own']"),
 ]
 
 
@@ -37,6 +50,12 @@ def test_printed_by_cute_and_typed_by_hand_are_one_layout():
     assert isinstance(parse("Sw<3,3,3> o (_8,_64):(_64,_1)"), SwizzledLayout)
 
 
+def test_a_tile_of_a_negative_extent_is_refused():
+    for layout in (TileLayout(S[-8:1]), TlaLayout((4,), (1,), (-2,))):
+        with pytest.raises(LayoutError, match="negative extent"):
+            tile_offsets(layout)
+
+
 def test_negative_compile_time_strides_of_tla():
     layout = TlaLayout((Static(4),), (Static(-1),))
     assert str(layout) == "(_4):(_-1) origin (4)"
@@ -50,6 +69,7 @@ def test_negative_compile_time_strides_of_tla():
         ("(_8x,3):(1,2)", None, 1),
         ("(_ 16,7):(16,1)", "cute", 1),
         ("zN(_-3,3,f16)", None, 3),
+        ("(16,7):(16,1) origin (-1,2)", None, 21),
         ("S[8:(-4,)@laneid]", None, 9),
         ("S[8:(1,2)@laneid]", None, 9),
         ("Sw<3,4,3> o smem_ptr[" + "9" * 5000 + "b](unset) o 8:1", None, 21),

@@ -72,6 +72,12 @@ def test_operand_a_of_wgmma_in_registers():
         bases(f"dot_op(opIdx=1, parent={parent}, kWidth=8, shape=[64,128])")
 
 
+def test_an_operand_has_warps_in_both_dimensions():
+    parent = WGMMA.format(warps="[4]", instr="[16,64,16]") + ")"
+    with pytest.raises(LayoutError, match="dimensions"):
+        bases(f"dot_op(opIdx=0, parent={parent}, kWidth=2, shape=[64,64])")
+
+
 def test_a_slice_of_wgmma_follows_its_warps():
     parent = WGMMA.format(warps="[8,4]", instr="[16,64,32]") + ")"
     found = bases(f"slice(dim=1, parent={parent}, shape=[64])")
