@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def _read_file(path: Path) -> tuple[list[Any], list[int | None]]:
         text = raw.decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError("no such file", place=place) from None
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise ScenarioError(f"cannot be read: {error}", place=place) from None
     kind = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if kind == ".csv":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -34,19 +35,23 @@ def count_rows(file: Path, chip: Chip) -> Iterator[tuple[str, str]]:
     (default 4), `variant` and `mask` (default: all given lanes). The answer repeats `id` and has the counts
     and `status`, with `reason` where it is unknown and `assumptions` where it is assumed; a row that cannot
     be read has `error` and `line` instead, status "error". Reads in blocks: memory does not grow with the
-    file. Raises `ScenarioError` when the file cannot be read at all.
+    file. Raises `ScenarioError` where the file cannot be read further, behind the answers to what came before.
     """
     block: list[tuple[int, Any]] = []
-    for number, line in _lines(file):
-        if not line.strip():
-            continue
-        try:
-            block.append((number, json.loads(line)))
-        except (ValueError, RecursionError) as error:
-            block.append((number, ScenarioError(f"not JSON: {getattr(error, 'msg', error)}")))
-        if len(block) == _BLOCK:
-            yield from _answer(block, chip)
-            block = []
+    try:
+        for number, line in _lines(file):
+            if not line.strip():
+                continue
+            try:
+                block.append((number, json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                block.append((number, ScenarioError(f"not JSON: {getattr(error, 'msg', error)}")))
+            if len(block) == _BLOCK:
+                yield from _answer(block, chip)
+                block = []
+    except ScenarioError:  # of reading: what came before it is answered
+        yield from _answer(block, chip)
+        raise
     yield from _answer(block, chip)
 
 
@@ -59,7 +64,7 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
                 yield number, line
     except FileNotFoundError:
         raise ScenarioError("no such file", place=place) from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(
             f"cannot be read further: {getattr(error, 'strerror', None) or error}",
             place=Place(str(file), number + 1),

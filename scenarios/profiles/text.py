@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import zlib
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
 from ..errors import Place, ScenarioError
 
+# What readers of gzip, xz and zstd raise for a file that is cut off or has changed bytes.
+DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error)
 MOST_BYTES = 64 << 20  # the cells of an export take several times its text
 
 
@@ -50,7 +53,7 @@ def read_text(path: Path, most: int = MOST_BYTES) -> tuple[str, str]:
                         raise ScenarioError(
                             f"more than {most >> 20} MiB of text; split the export", place=place
                         )
-            except (EOFError, OSError, lzma.LZMAError, ValueError) as error:
+            except (*DAMAGED, ValueError) as error:
                 if isinstance(error, ScenarioError) or not data:
                     raise
                 note = f"the compressed file is cut off or damaged ({' '.join(str(error).split())})"
@@ -58,7 +61,7 @@ def read_text(path: Path, most: int = MOST_BYTES) -> tuple[str, str]:
         raise
     except FileNotFoundError:
         raise ScenarioError("no such file", place=place) from None
-    except (EOFError, OSError, lzma.LZMAError, ValueError) as error:
+    except (*DAMAGED, ValueError) as error:
         raise ScenarioError(
             f"cannot be read: {getattr(error, 'strerror', None) or error}", place=place
         ) from None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import lzma
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..errors import Place, ScenarioError
-from ..profiles.text import unpack
+from ..profiles.text import DAMAGED, unpack
 
 BLOCK_BYTES = 8 << 20
 MOST_LINE = 1 << 20
@@ -59,7 +58,7 @@ def line_blocks(
                     raise ScenarioError(f"cannot be read further: {ended}", place=Place(str(path), number))
     except FileNotFoundError:
         raise ScenarioError("no such file", place=Place(str(path))) from None
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except DAMAGED as error:
         raise ScenarioError(
             f"cannot be read: {getattr(error, 'strerror', None) or error}", place=Place(str(path))
         ) from None
@@ -72,7 +71,7 @@ def _fill(read: Callable[[int], bytes], size: int) -> tuple[bytes, str]:
     while have < size:
         try:
             part = read(min(1 << 18, size - have))
-        except (OSError, EOFError, lzma.LZMAError) as error:
+        except DAMAGED as error:
             return b"".join(parts), " ".join(str(error).split())
         if not part:
             break

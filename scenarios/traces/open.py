@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..errors import Place, ScenarioError
-from ..profiles.text import open_bytes
+from ..profiles.text import DAMAGED, open_bytes
 from .batch import Batch, Places
 from .blocks import Progress
 
@@ -61,7 +61,7 @@ def kind_of(path: Path) -> str:
             start = stream.read(1 << 16)
     except FileNotFoundError:
         raise ScenarioError("no such file", place=Place(str(path))) from None
-    except (OSError, EOFError) as error:
+    except DAMAGED as error:
         raise ScenarioError(f"cannot be read: {error}", place=Place(str(path))) from None
     if start[:4] == b"PAR1":
         return "parquet"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -325,3 +327,42 @@ def test_python_takes_arrays_names_and_aliases() -> None:
     typed("run", "tile.yaml", "--out", "report")
     assert typed("compare", "report", "tile.yaml", "--chip", "sm_90").exit_code == 0
     assert typed("compare", "report", "tile.yaml", "--chip", "a100").exit_code == 2
+
+
+def _damaged(text: str) -> bytes:
+    """A gzip file whose beginning is whole and whose middle is not: three bytes of the packed data are others."""
+    whole = gzip.compress(text.encode())
+    for at in range(len(whole) // 2, len(whole) - 12):
+        changed = bytearray(whole)
+        changed[at : at + 3] = bytes(255 - byte for byte in changed[at : at + 3])
+        try:
+            gzip.decompress(bytes(changed))
+        except zlib.error:
+            return bytes(changed)
+        except (OSError, EOFError):
+            continue
+    raise AssertionError("no change breaks it")
+
+
+def test_a_compressed_file_with_changed_bytes_is_one_line() -> None:
+    generator = np.random.default_rng(5)
+    rows = [
+        {"op": "lds", "width": 4, "offsets": (4 * generator.integers(0, 999, 32)).tolist()}
+        for _ in range(3000)
+    ]
+    Path("t.jsonl.gz").write_bytes(_damaged("".join(json.dumps(row) + "\n" for row in rows)))
+    counted = typed("count", "--file", "t.jsonl.gz")
+    assert counted.exit_code == 2
+    assert len(counted.stdout.splitlines()) > 500  # what came before it is answered
+    assert "cannot be read further: Error -3" in counted.stderr
+    replayed = typed("replay", "t.jsonl.gz")
+    assert replayed.exit_code == 2
+    assert "cannot be read further: Error -3" in replayed.stderr
+    Path("o.json.gz").write_bytes(_damaged(json.dumps([row["offsets"] for row in rows])))
+    Path("s.yaml").write_text("name: s\naccesses:\n  - {op: lds.32, offsets: o.json.gz}\n")
+    read = typed("run", "s.yaml")
+    assert (read.exit_code, "cannot be read: Error -3" in read.stderr) == (2, True)
+    Path("p.csv.gz").write_bytes(
+        _damaged("Kernel Name,x\n" + "".join(f"k{i * 7919},{i}\n" for i in range(9000)))
+    )
+    assert typed("compare", "tile.yaml", "p.csv.gz").exit_code == 2
