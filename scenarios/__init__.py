@@ -2,9 +2,9 @@
 
 The library face, imported when first used:
 
-    from bankbench.scenarios import run, fix, compare      # scenarios (files, catalogue names, mappings) to results
-    from bankbench.scenarios import replay, read_profile   # recorded traces, profiler exports
-    from bankbench.scenarios import load, catalogue        # validated scenarios
+    from bankbench.scenarios import run, fix, sweep, compare   # scenarios (files, catalogue names, mappings) to results
+    from bankbench.scenarios import replay, read_profile       # recorded traces, profiler exports
+    from bankbench.scenarios import load, catalogue            # validated scenarios
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import compare, fix, run
+    from .api import compare, fix, run, sweep
     from .errors import ScenarioError, UnknownAnswerError
     from .load import LoadedScenario, catalogue, load, loads
     from .profiles import compare_profile, read_profile
@@ -34,11 +34,12 @@ __all__ = [
     "read_profile",
     "replay",
     "run",
+    "sweep",
 ]
 
 _WHERE = {
     **dict.fromkeys(("ScenarioError", "UnknownAnswerError"), ".errors"),
-    **dict.fromkeys(("compare", "fix", "run"), ".api"),
+    **dict.fromkeys(("compare", "fix", "run", "sweep"), ".api"),
     **dict.fromkeys(("LoadedScenario", "catalogue", "load", "loads"), ".load"),
     **dict.fromkeys(("compare_profile", "read_profile"), ".profiles"),
     "replay": ".traces",

@@ -53,6 +53,42 @@ def fix(
     return fix_scenario(_source(scenario), buffers=names, chip=chip, overrides=_texts(overrides))
 
 
+def sweep(
+    scenario: Source,
+    folder: str | Path | None = None,
+    *,
+    chip: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    workers: int = 1,
+    scheduler: str | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+) -> RunResult:
+    """The design space of a scenario's section `sweep:`, evaluated: best points, Pareto front, sensitivities.
+
+    `folder` keeps `points.parquet` and `points.csv`, and makes the sweep resumable (`resume`, or `fresh` to start
+    over); without it nothing stays, and the table `points` of the result holds the first 5,000 points. `workers` are
+    processes of this machine, `scheduler` the address of a Dask cluster. No size is asked about: `limit:` is for the
+    command line.
+
+    >>> sweep("sweep-swizzle-dtype").table("best").data["excess_wavefronts"][0]
+    0
+    """
+    import tempfile
+
+    from .sweep.outcome import outcome
+    from .sweep.run import prepare
+    from .sweep.run import sweep as run_sweep
+
+    loaded = _source(scenario)
+    plan, _ = prepare(loaded, chip, _texts(overrides))
+    with tempfile.TemporaryDirectory() as scratch:
+        table = run_sweep(
+            plan, folder or scratch, workers=workers, scheduler=scheduler, resume=resume, fresh=fresh
+        )
+    return outcome(loaded, plan, table, folder=str(folder or ""))
+
+
 def compare(before: Source, after: Source, *, chip: str | None = None) -> RunResult:
     """Two scenarios side by side: totals before and after, access by access.
 

@@ -58,8 +58,10 @@ class PlacedBuffer:
         return self.base + (offsets * self.bits) // 8
 
 
-def place_buffers(specs: Mapping[str, BufferSpec], chip: Chip) -> dict[str, PlacedBuffer]:
+def place_buffers(specs: Mapping[str, BufferSpec], chip: Chip | None) -> dict[str, PlacedBuffer]:
     """Places buffers one behind the other, 1024-aligned, where they state no offset of their own.
+
+    `chip` says how many bytes there are; None places without a limit.
 
     Raises `ScenarioError` whose `key` names the field: bad layout or dtype, a layout that does not cover
     the shape, overlap, or more bytes than a block of the chip has.
@@ -73,7 +75,8 @@ def place_buffers(specs: Mapping[str, BufferSpec], chip: Chip) -> dict[str, Plac
             caret = caret_lines(error.text, error.position) if spec.layout else ""
             field = "layout" if spec.layout else "shape"
             raise ScenarioError(error.message, key=f"buffers.{name}.{field}", caret=caret) from None
-        _check_capacity(item, chip)
+        if chip is not None:
+            _check_capacity(item, chip)
         for other in placed.values():
             if item.base < other.base + other.footprint and other.base < item.base + item.footprint:
                 raise ScenarioError(

@@ -27,7 +27,7 @@ from .combine import combined
 from .errors import Errors, first_problem
 from .fields import replaced
 from .patterns import Pattern, pattern_of
-from .places import MEMORY, Moved, Places, unlimited
+from .places import MEMORY, Moved, Places
 from .plan import Plan, Points
 
 IntArray = NDArray[np.int64]
@@ -292,7 +292,7 @@ class Counting:
                 buffers: dict[str, PlacedBuffer] = {}
                 if name is not None:
                     spec = self._places.spec_at(name, points, point)
-                    buffers = place_buffers({name: spec}, unlimited())
+                    buffers = place_buffers({name: spec}, None)
                 found = lower(lowered.spec, buffers, self._folder)
                 kind = parse_op(found.op, found.width, found.variant)
                 counts = count_trace(Trace.of(found.offsets, op=kind, mask=found.active), variant)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ...layouts import CuteLayout, LayoutError, SwizzledLayout, TileLayout, parse, swizzle_bits
 from ...layouts.swizzle import MODES
 from ...sim.chip import Chip
-from ..buffers import ALIGNMENT, PlacedBuffer, place_buffers
+from ..buffers import ALIGNMENT, PlacedBuffer, constant, place_buffers
 from ..errors import ScenarioError
 from ..model_access import Buffer
 from ..skeleton import Skeleton, offsets_at, rescale, skeleton
@@ -28,15 +28,6 @@ IntArray = NDArray[np.int64]
 # Padding and swizzle move addresses by arithmetic; any other field of a buffer needs a lowering of its own.
 MOVING = (("pad",), ("swizzle",))
 MEMORY = 50_000
-
-
-class _Unlimited:
-    """Stands for a chip when a buffer is placed alone; capacity is judged for all buffers together."""
-
-    name = "any chip"
-
-    def __getitem__(self, path: str) -> None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -223,7 +214,7 @@ class Places:
         try:
             spec = Buffer.model_validate({**data, "pad": 0, "swizzle": "none"}).spec()
             alone = {name: replace(spec, offset=0)}
-            placed = place_buffers(alone, unlimited())[name]
+            placed = place_buffers(alone, None)[name]
         except ValidationError as error:
             return Still(None, None, None, f"buffers.{name}: {first_problem(error)}")
         except ScenarioError as error:
@@ -250,7 +241,7 @@ class Places:
         if key not in self._sizes:
             try:
                 spec = replace(self.spec_at(name, points, point), offset=0)
-                placed = place_buffers({name: spec}, unlimited())[name]
+                placed = place_buffers({name: spec}, None)[name]
                 self._sizes[key] = placed.footprint, 0
             except ScenarioError as error:
                 self._sizes[key] = 0, self._errors.number(f"{error.key}: {error.message}")
@@ -330,9 +321,4 @@ def _last_bytes(still: Still, pads: IntArray, triple: tuple[int, int, int]) -> I
 
 
 def _limit(chip: Chip | None) -> int:
-    return 1 << 60 if chip is None else chip["shared_memory.max_bytes_per_block"] or 1 << 60
-
-
-def unlimited() -> Chip:
-    """Stands for a chip without a limit on the bytes of a block."""
-    return cast("Chip", _Unlimited())
+    return (constant(chip, "shared_memory.max_bytes_per_block") if chip else None) or 1 << 60

@@ -235,3 +235,14 @@ def test_fix_on_the_command_line(tmp_path: Path) -> None:
     assert "exists already" in again.stderr
     odd = bankbench("fix", "transpose-pitch-32", "--align", "12", cwd=tmp_path)
     assert odd.stderr.strip() == "bankbench: --align 12: a power of two"
+
+
+def test_the_library_face_keeps_what_it_is_told_to_keep(tmp_path: Path) -> None:
+    from bankbench.scenarios import sweep as sweep_of
+
+    gone = sweep_of("sweep-swizzle-dtype")
+    kept = sweep_of("sweep-swizzle-dtype", tmp_path / "out", workers=2)
+    assert kept.headline == gone.headline
+    assert (tmp_path / "out" / "points.parquet").exists()
+    again = sweep_of("sweep-swizzle-dtype", tmp_path / "out", resume=True)
+    assert again.table("best").data == gone.table("best").data
