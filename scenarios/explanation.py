@@ -45,7 +45,8 @@ def explain_scenario(
 
 def explanation_lines(item: CountedAccess, chip: Chip) -> list[str]:
     """Sentences: the access, then the witness phase by phase."""
-    head = f"{item.access.name}, {item.access.label(item.worst)} ({len(item.access)} in all)"
+    name = " ".join(item.access.name.split())  # a name may have lines, a sentence has one
+    head = f"{name}, {item.access.label(item.worst)} ({len(item.access)} in all)"
     if item.witness is None:
         return [f"{head}: unknown", *item.counts.reasons]
     lines = [head, *item.witness.lines()]
