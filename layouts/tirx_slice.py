@@ -27,6 +27,8 @@ def slice_layout(
     """
     if len(region) != len(shape):
         raise LayoutError(f"region of {len(region)} ranges in a shape of {len(shape)} dimensions")
+    if any(len(span) != 2 for span in region):
+        raise LayoutError(f"a range is (begin, end), one for each dimension, not {list(region)}")
     if isinstance(layout, ComposeLayout):
         found = slice_layout(full_tile(layout, shape), shape, region, target)
         return with_tile(layout, found) if isinstance(found, TileLayout) else None

@@ -69,6 +69,11 @@ def test_under_a_target_copies_and_offsets_of_the_outer_layout_are_renamed_too(p
     assert str(found) == "S[(2,6):(1@tx,1@TLane)] + R[2:128@tx] + 1 + 160@tx"
 
 
+def test_a_range_of_a_slice_has_two_ends():
+    with pytest.raises(LayoutError, match="begin, end"):
+        tirx_ops.slice_layout(TileLayout(S[8]), (8,), [(0, 4, 1)])
+
+
 def test_offsets_keep_the_number_that_was_written():
     layout = TileLayout.from_iters([Iter(4, 1, "m")], offset={"laneid": 1.5})
     assert layout.offset == {"laneid": 1.5}
