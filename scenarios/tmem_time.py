@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..sim.chip import Chip
@@ -67,6 +67,7 @@ def evaluate_gemms(loaded: LoadedScenario, items: Sequence[TmemGemm], chip: Chip
             "loop": item.name,
             "product": f"{loop.M}x{loop.N} {loop.operands}",
             "columns": found.columns,
+            "fits": "yes" if found.fits else "no",
             "interval": cycles.interval,
             "bound": cycles.bound,
         }
@@ -174,7 +175,8 @@ def _run(program: Program, chip: Chip, place: Place) -> Simulation:
 
 
 def add_run(part: TimePart, run: Simulation, name: str, chip: Chip) -> None:
-    """Sentences and the timeline of a simulated program."""
+    """Sentences and the timeline of a simulated program, which from here on has its name in the scenario."""
+    run = replace(run, program=name)
     part.runs.append(run)
     share = run.share(run.critical)
     text = f"{name}: {run.cycles:,.0f} cycles, {run.critical} busy {share:.0%}"
@@ -223,6 +225,7 @@ def loop_table(rows: Sequence[dict[str, Any]]) -> Table:
         Column("loop", "", "name in the scenario"),
         Column("product", "", "shape of a product and where its operands lie"),
         Column("columns", "", "tensor-memory columns"),
+        Column("fits", "", "whether they are there"),
         Column("interval", "", "cycles between products"),
         Column("bound", "", "what bounds the interval"),
         Column("products", "", "executed"),

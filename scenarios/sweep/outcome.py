@@ -50,7 +50,7 @@ def outcome(
         some_rows(plan, table, np.arange(min(table.num_rows, _MOST_ROWS)), "points", "All points"),
     ]
     return RunResult(
-        name=f"sweep-{loaded.scenario.name}",
+        name=f"sweep-{loaded.scenario.name.removeprefix('sweep-')}",
         title=loaded.scenario.title or f"Sweep of {loaded.scenario.name}",
         chip=chip.name,
         chip_title=chip.title,

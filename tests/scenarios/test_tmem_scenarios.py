@@ -347,3 +347,12 @@ def test_a_ring_that_shared_memory_does_not_hold():
 def test_scale_vectors_of_main_loops_belong_to_the_kind(loop, message):
     with pytest.raises(ScenarioError, match=message):
         answer(f"tmem: {{gemm: [{{{loop}}}]}}")
+
+
+def test_two_loops_keep_their_waits_and_busy_times_apart() -> None:
+    result = run_scenario(load("tmem-gemm-buffering"))
+    cycles = dict(zip(*(result.table("tmem_loops").data[name] for name in ("loop", "cycles")), strict=True))
+    for table, column in (("tmem_waits", "cycles"), ("tmem_resources", "busy")):
+        rows = list(result.table(table).rows())
+        assert {row["program"] for row in rows} == set(cycles)
+        assert all(row[column] <= cycles[row["program"]] for row in rows)
