@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bankbench.scenarios.errors import ScenarioError
-from bankbench.scenarios.load import catalogue, loads
+from bankbench.scenarios.load import catalogue, load, loads
 from bankbench.scenarios.run import run_scenario
 
 READY = sorted(path.stem for path in catalogue() if path.stem.startswith("tmem-"))
