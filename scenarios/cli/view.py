@@ -60,6 +60,8 @@ def view(
     from ...reports.folder import write_page
     from ...reports.progress import working
     from ...reports.view import render_view
+    from ..errors import ScenarioError
+    from ..explanation import is_scenario
     from ..specs import AccessSpec
     from ..view import view_description
 
@@ -82,6 +84,12 @@ def view(
         )
         if value != usual
     ]
+    more = [name for name, _ in given if name not in ("--memory", "--chip")]
+    if more and is_scenario(target):
+        raise ScenarioError(f"{target} says what is accessed, which {more[0]} does not change")
+    alone = [name for name in more if name in ("--op", "--width", "--vector", "--mask")]
+    if alone and lanes is None:
+        raise ScenarioError(f"{alone[0]} is part of an access; --lanes says which element each lane touches")
     command = ["bankbench", "view", target, *(str(word) for pair in given for word in pair)]
     with working("counting the accesses of every choice"):
         description = view_description(

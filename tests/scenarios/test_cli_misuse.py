@@ -51,6 +51,8 @@ REFUSED = [
     (("count", "0,4", "--file", "rows.jsonl"), "which the argument does not change"),
     (("explain", "tile.yaml", "--op", "lds.64"), "which --op does not change"),
     (("explain", *F16, "--by", "row", "--access", "x"), "--access: is for scenarios"),
+    (("view", "tile.yaml", "--swizzle", "128B"), "which --swizzle does not change"),
+    (("view", *F16, "--op", "lds.64"), "--op is part of an access; --lanes says"),
     # widths that no instruction has
     (("count", "0,4", "--width", "0"), "0 bytes a lane; 1, 2, 4, 8 or 16"),
     (("count", "0,3", "--width", "3"), "3 bytes a lane; 1, 2, 4, 8 or 16"),
