@@ -43,7 +43,7 @@ def count_rows(file: Path, chip: Chip) -> Iterator[tuple[str, str]]:
             if not line.strip():
                 continue
             try:
-                block.append((number, json.loads(line)))
+                block.append((number, json.loads(line, parse_constant=_refuse_constant)))
             except (ValueError, RecursionError) as error:
                 block.append((number, ScenarioError(f"not JSON: {getattr(error, 'msg', error)}")))
             if len(block) == _BLOCK:
@@ -53,6 +53,11 @@ def count_rows(file: Path, chip: Chip) -> Iterator[tuple[str, str]]:
         yield from _answer(block, chip)
         raise
     yield from _answer(block, chip)
+
+
+def _refuse_constant(name: str) -> None:
+    """NaN and Infinity, which Python reads and JSON does not know: the answer would repeat them."""
+    raise ValueError(f"{name} is no value of JSON")
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:

@@ -368,3 +368,11 @@ def test_a_compressed_file_with_changed_bytes_is_one_line() -> None:
         _damaged("Kernel Name,x\n" + "".join(f"k{i * 7919},{i}\n" for i in range(9000)))
     )
     assert typed("compare", "tile.yaml", "p.csv.gz").exit_code == 2
+
+
+def test_what_is_no_json_is_not_repeated_as_json() -> None:
+    found = typed("count", "--file", "-", stdin='{"id": NaN, "offsets": [0]}\n{"id": 2, "offsets": [0]}\n')
+    assert found.exit_code == 2
+    first, second = (json.loads(line, parse_constant=pytest.fail) for line in found.stdout.splitlines())
+    assert (first["status"], first["error"]) == ("error", "not JSON: NaN is no value of JSON")
+    assert (second["id"], second["wavefronts"]) == (2, 1)
