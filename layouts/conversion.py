@@ -8,13 +8,16 @@ TLA; swizzle parameters count elements or bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from math import log2, prod
+from operator import mul
 
 import numpy as np
 
 from .bit_linear import to_linear
 from .cute import Basis, CuteLayout, Shape, Stride, Swizzle, SwizzledLayout
+from .cute_algebra import compose
 from .fragments import to_thread_values
 from .int_tuple import IntTuple, Static, leaves
 from .linear import AXIS_OF_INPUT, LinearLayout
@@ -66,7 +69,7 @@ def convert(
     to: str,
     shape: Sequence[int] | None = None,
     notation: str | None = None,
-    element_bytes: int | None = None,
+    element_bytes: float | None = None,
 ) -> Conversion:
     """A layout in another notation.
 
@@ -74,7 +77,7 @@ def convert(
         source: a layout or its text (`notation` forces how the text is read).
         to: "tirx", "tla", "cute" or "linear".
         shape: logical shape to read the layout in, where it has several (TIRx shard extents need not be the tile's).
-        element_bytes: element size, to say swizzle parameters in bytes too.
+        element_bytes: element size (0.5 for 4 bits), to say swizzle parameters in bytes too.
 
     Returns a Conversion; LayoutError only for a text that cannot be read or an unknown notation.
 
@@ -95,7 +98,7 @@ def convert(
     }
     sizes = None if shape is None else tuple(int(n) for n in shape)
     try:
-        target = makers[to](layout, sizes, notes)
+        target = makers[to](_in_shape(layout, sizes), sizes, notes)
         extents = sizes or (layout.padded_shape if isinstance(layout, TlaLayout) else layout.logical_shape)
         checked = _check(layout, target, extents)
     except _Impossible as reason:
@@ -110,6 +113,18 @@ def convert(
     return Conversion(layout, target, tuple(notes.lines), None, checked)
 
 
+def _in_shape(layout: Layout, shape: tuple[int, ...] | None) -> Layout:
+    """A CuTe layout whose modes are the dimensions of `shape`, which CuTe walks with the first one fastest."""
+    if shape is None or not isinstance(layout, (CuteLayout, SwizzledLayout)) or layout.logical_shape == shape:
+        return layout
+    column_major = CuteLayout(shape, (1, *accumulate(shape[:-1], mul)))
+    inner = layout.layout if isinstance(layout, SwizzledLayout) else layout
+    if prod(shape) != inner.size():
+        return layout  # the comparison of both on every element says what does not fit
+    composed = compose(inner, column_major)
+    return replace(layout, layout=composed) if isinstance(layout, SwizzledLayout) else composed
+
+
 def _check(source: Layout, target: Layout, shape: tuple[int, ...]) -> int:
     """Both layouts on every element; LayoutError on a difference, which would be a bug of this module."""
     if prod(shape) > CHECK_LIMIT:
@@ -122,21 +137,24 @@ def _check(source: Layout, target: Layout, shape: tuple[int, ...]) -> int:
     return prod(shape)
 
 
-def _swizzle_note(target: Layout, element_bytes: int | None, notes: _Notes) -> None:
+def _swizzle_note(target: Layout, element_bytes: float | None, notes: _Notes) -> None:
     if isinstance(target, ComposeLayout):
         b, m, s = target.swizzle_len, target.per_element, target.atom_len
     elif isinstance(target, SwizzledLayout) and target.pointer_bits is None:
         b, m, s = target.swizzle.bits, target.swizzle.base, target.swizzle.shift
     else:
         return
-    if element_bytes:
-        extra = element_bytes.bit_length() - 1
-        notes.add(f"the swizzle counts elements: on byte addresses it is Sw<{b},{m + extra},{s}>")
-    else:
+    if element_bytes is None:
         notes.add(
             f"the swizzle counts elements: on byte addresses M is {m} + log2(bytes an element), "
             f"for 2-byte elements Sw<{b},{m + 1},{s}>"
         )
+        return
+    base = m + log2(element_bytes)
+    if base == int(base) and base >= 0:
+        notes.add(f"the swizzle counts elements: on byte addresses it is Sw<{b},{int(base)},{s}>")
+    else:
+        notes.add("the swizzle counts elements: no swizzle of byte addresses does the same")
 
 
 def _order_note(notes: _Notes, rank: int) -> None:

@@ -55,7 +55,7 @@ def convert(
         if dtype is None:
             raise LayoutError("--swizzle needs --dtype: the width of a swizzle row depends on the element")
         layout = with_swizzle(layout, swizzle, dtype)
-    width = None if dtype is None or dtype_bits(dtype) < 8 else dtype_bits(dtype) // 8
+    width = None if dtype is None else dtype_bits(dtype) / 8
     wanted = [n for n in NOTATIONS if n != layout.notation] if to == "all" else [to]
     found: dict[str, Conversion] = {
         name: convert_layout(layout, name, sizes, element_bytes=width) for name in wanted

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from bankbench.layouts import LayoutError, convert, parse
+from bankbench.layouts.protocol import tile_offsets
 
 PAIRS = [
     ("S[(8,64):(64,1)]", "cute", "(8,64):(64,1)"),
@@ -115,3 +117,30 @@ def test_command_json_of_all_notations(capsys):
     assert found["notation"] == "tla"
     assert set(found["conversions"]) == {"tirx", "cute", "linear"}
     assert all(answer["text"] for answer in found["conversions"].values())
+
+
+@pytest.mark.parametrize("text", ["(8,64):(64,1)", "((2,4),64):((1,2),8)", "Sw<3,3,3> o (8,64):(64,1)"])
+@pytest.mark.parametrize("shape", [(64, 8), (4, 2, 64), (512,)])
+def test_a_cute_layout_is_read_in_another_shape_column_by_column(text, shape):
+    source = parse(text)
+    for to in ("tirx", "cute", "linear"):
+        found = convert(source, to, shape)
+        assert found.target is not None, found.reason
+        assert found.checked == 512
+        tall, first = (
+            tile_offsets(found.target, shape)["m"],
+            source.apply(*[0] * len(source.logical_shape))["m"],
+        )
+        assert tall.reshape(-1)[0] == first
+        # The first coordinate runs fastest, in both shapes.
+        linear = np.transpose(tall).reshape(-1)
+        own = np.transpose(tile_offsets(source, source.logical_shape)["m"]).reshape(-1)
+        assert np.array_equal(linear, own)
+
+
+@pytest.mark.parametrize(
+    ("size", "says"), [(2, "Sw<3,4,3>"), (0.5, "Sw<3,2,3>"), (None, "2-byte"), (0.75, "no swizzle")]
+)
+def test_the_swizzle_in_bytes_follows_the_element(size, says):
+    found = convert("Sw<3,3,3> o (8,64):(64,1)", "tirx", element_bytes=size)
+    assert any(says in note for note in found.warnings), found.warnings
