@@ -54,16 +54,26 @@ def write_folder(
 
 
 def write_page(text: str, target: str | Path) -> Path:
-    """Writes one HTML file, whole or not at all. Raises `OutputError`, one line, when the place cannot be written."""
+    """Writes one file, whole or not at all. Raises `OutputError`, one line, when the place cannot be written.
+
+    A pipe or a device is written into and stays what it is; a link stays a link.
+    """
     target = Path(target)
+    data = text.encode(
+        "utf-8", "backslashreplace"
+    )  # half a surrogate pair, from a file name that is not UTF-8
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return target
+        place = target.resolve()
+        handle, beside = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
             os.chmod(beside, 0o644)
-            os.replace(beside, target)
+            os.replace(beside, place)
         except OSError:
             os.unlink(beside)
             raise

@@ -10,6 +10,7 @@ import numpy as np
 from ..sim.chip import Chip
 from ..sim.results import Picture
 from .counted import CountedAccess
+from .sentences import plural
 
 _MOST_MAPS = 12
 
@@ -29,7 +30,7 @@ def _bars(counted: Sequence[CountedAccess]) -> Picture:
     ideal = [item.total("ideal_wavefronts") for item in counted]
     excess = [item.total("excess_wavefronts") for item in counted]
     said = "; ".join(
-        f"{item.access.name}: {i + e:,} wavefronts, {e:,} of them excess"
+        f"{item.access.name}: {plural(i + e, 'wavefront')}, {e:,} of them excess"
         for item, i, e in zip(counted[:12], ideal, excess, strict=False)
     )
     return Picture(
@@ -57,10 +58,11 @@ def bank_map_picture(item: CountedAccess, chip: Chip) -> Picture:
     line = words // banks - base // (banks * bank_bytes)
     where = item.access.label(item.worst)
     meetings = item.meetings()
+    what = "distinct words" if item.witness.operation.serves == "words" else "lanes"
     said = (
-        f"up to {item.worst_ways} distinct words meet in one bank, first on bank {meetings[0].bank}"
+        f"up to {item.worst_ways} {what} meet in one bank, first on bank {meetings[0].bank}"
         if meetings
-        else "no two distinct words meet in a bank within a phase"
+        else f"no two {what} meet in a bank within a phase"
     )
     return Picture(
         "bank_map",

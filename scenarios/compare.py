@@ -306,6 +306,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,}"
+
+
 def _headline(totals: Table, before: RunResult, after: RunResult) -> str:
     rows = {row["what"]: row for row in totals.rows()}
     parts = []
@@ -314,7 +318,7 @@ def _headline(totals: Table, before: RunResult, after: RunResult) -> str:
         if row is None or row["before"] is None or row["after"] is None:
             continue
         shown = f" ({row['change']})" if what in ("wavefronts", "cycles") and row["change"] != "=" else ""
-        parts.append(f"{what} {row['before']:,} -> {row['after']:,}{shown}")
+        parts.append(f"{what} {_number(row['before'])} -> {_number(row['after'])}{shown}")
     if not parts:
         unknown = [when for when, run in (("before", before), ("after", after)) if run.status == "unknown"]
         if unknown:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -57,10 +56,10 @@ def choose_chip(loaded: LoadedScenario, chip: str | None, overrides: Sequence[st
         ) from None
     values: dict[str, Any] = dict(scenario.overrides)
     try:
-        machine = _override(machine, values)
+        machine = machine.override(values)
     except ChipError as error:
         raise ScenarioError(str(error), place=loaded.place("overrides"), key="overrides") from None
-    return _override(machine, _parse_overrides(overrides))
+    return machine.override(_parse_overrides(overrides))
 
 
 def _parse_overrides(overrides: Sequence[str]) -> dict[str, Any]:
@@ -79,13 +78,6 @@ def _parse_overrides(overrides: Sequence[str]) -> dict[str, Any]:
             shown = text if len(text) <= 60 else text[:57] + "..."
             raise ScenarioError(f"--set {shown!r}: the value is not a number, a word or a list") from None
     return values
-
-
-def _override(chip: Chip, values: dict[str, Any]) -> Chip:
-    for path, value in values.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ChipError(f"chip {chip.name}: {path}: {value} is no number to count with")
-    return chip.override(values)
 
 
 def _join(loaded: LoadedScenario, chip: Chip, parts: list[Part], command: Sequence[str]) -> RunResult:

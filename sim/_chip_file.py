@@ -9,6 +9,7 @@ over when not all), optionally `sources`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -55,6 +56,11 @@ class Constant:
             wanted, given = _kind(self.value), _kind(value)
             raise ChipError(
                 f"chip {chip}: {self.path}: {show(value)} is {given}, {wanted} is needed ({self.unit})"
+            )
+        numbers = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
+        if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+            raise ChipError(
+                f"chip {chip}: {self.path}: {show(value)} is no number to count with ({self.unit})"
             )
         confidence = "unknown" if value is None else "assumed"
         note = f"the file of {chip} says {show(self.value)}"

@@ -130,9 +130,10 @@ class Witness:
             yield self.merge.reason
         what = "words" if self.operation.serves == "words" else "lanes"
         for phase in self.phases:
-            yield f"phase {phase.number}: lanes {ranges(phase.lanes)}, {phase.wavefronts} wavefronts"
+            many = "wavefront" if phase.wavefronts == 1 else "wavefronts"
+            yield f"phase {phase.number}: {_lanes(phase.lanes)}, {phase.wavefronts} {many}"
             for bank in phase.conflicts:
-                words = "; ".join(f"offset {word.offset}: lanes {ranges(word.lanes)}" for word in bank.words)
+                words = "; ".join(f"offset {word.offset}: {_lanes(word.lanes)}" for word in bank.words)
                 yield f"  bank {bank.bank}: {bank.ways} {what} ({words})"
 
 
@@ -183,6 +184,10 @@ def ranges(lanes: tuple[int, ...]) -> str:
         else:
             runs.append([lane, lane])
     return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs) or "none"
+
+
+def _lanes(lanes: tuple[int, ...]) -> str:
+    return f"lane{'' if len(lanes) == 1 else 's'} {ranges(lanes)}"
 
 
 def _merge(offsets: NDArray[np.int64], active: NDArray[Any], rule: Rule) -> Merge:

@@ -120,6 +120,7 @@ def test_overriding_an_unknown_figure_makes_it_an_assumption():
         ({"shared_memory.banks": "many"}, "'many' is text, a number is needed (banks)"),
         ({"shared_memory.matrix.load": 1}, "1 is a number, true or false is needed"),
         ({"shared_memory.merge_distances": 1}, "1 is a number, a list is needed"),
+        ({"shared_memory.banks": float("nan")}, "nan is no number to count with"),
     ],
 )
 def test_wrong_overrides(values, words):

@@ -92,7 +92,7 @@ def test_rounds_of_the_float_add():
 def test_lines():
     text = "\n".join(explain(COLUMN, width=2).lines())
     assert "lds.u16 on NVIDIA H200: 8 wavefronts, ideal 1, worst bank 8-way" in text
-    assert "bank 0: 8 words (offset 0: lanes 0; offset 256: lanes 1" in text
+    assert "bank 0: 8 words (offset 0: lane 0; offset 256: lane 1;" in text
     assert "not merged" in "\n".join(explain([16 * lane for lane in range(32)], "lds.128").lines())
 
 
