@@ -3,76 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...sim.results import Column, RunResult, Table
 from ..errors import Place, ScenarioError
 from .against_msprof import msprof_result
-from .counters import OPERATIONS, QUANTITIES, Counter, shared_memory_counters
+from .lines import Line, RunAccess, launch_lines
 from .read import read_profile
 from .values import Launch, Profile
 
-_QUANTITY = {
-    "instructions": "count",
-    "wavefronts": "wavefronts",
-    "ideal_wavefronts": "ideal",
-    "excess_wavefronts": "excess",
-    "bank_conflicts": "bank_conflicts",
-}
 _MOST_PROBLEMS = 10
 _NOTHING = "and nothing here says what they are"
-_MATRIX = ("ldmatrix", "stmatrix")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One counter: what the profiler measured, what the addresses of the run give (None: not comparable), and how much
-    of the measured number they account for. Of a total that is the sum over its operations where those are known."""
-
-    kernel: str
-    operation: str
-    quantity: str
-    measured: int
-    modelled: int | None
-    explained: int | None
-    origin: str
-    exact: bool
-
-    @property
-    def left_over(self) -> int | None:
-        """Measured less explained; of one operation negative when the run has more than the profile."""
-        if self.modelled is None or self.explained is None:
-            return None
-        return self.measured - (self.explained if self.operation == "total" else self.modelled)
-
-
-@dataclass(frozen=True, slots=True)
-class _Access:
-    """An access of the run: its row of the table `accesses`, and of the table `loops` where it has one."""
-
-    row: Mapping[str, Any]
-    loop: Mapping[str, Any] | None
-
-    @property
-    def instruction(self) -> str:
-        return str(self.row["instruction"])
-
-    def by_operation(self) -> list[tuple[str, dict[str, int | None]]]:
-        """(operation of the profiler, quantity -> value); a loop of load and swap is loads and atomics."""
-        if self.loop is None:
-            values = {quantity: self.row[_QUANTITY[quantity]] for quantity in QUANTITIES}
-            return [(_operation(self.instruction), values)]
-        rounds, loads = int(self.loop["rounds"]), int(self.loop["load_wavefronts"])
-        ideal, swaps = int(self.loop["load_ideal"]), int(self.loop["swap_wavefronts"])
-        return [
-            (
-                "load",
-                dict(zip(QUANTITIES, (rounds, loads, ideal, loads - ideal, loads - ideal), strict=True)),
-            ),
-            ("atomic", dict(zip(QUANTITIES, (rounds, swaps, swaps, 0, 0), strict=True))),
-        ]
 
 
 def compare_profile(
@@ -97,23 +39,24 @@ def compare_profile(
         if len(launches) > 1:
             notes.append(f"{len(launches)} launches match {part!r}; each is compared by itself")
         for launch in launches:
-            lines += _lines(launch, accesses, numbered=len(launches) > 1)
+            number = f" (launch {launch.key})" if len(launches) > 1 else ""
+            lines += launch_lines(launch, accesses, _short(launch.kernel) + number)
     notes += _other_chip(run, read)
     missing = _missing(lines)
     return _result(run, read, lines, [*notes, *missing], command)
 
 
-def _parts(run: RunResult, kernel: str | None, profile: Profile) -> dict[str, list[_Access]]:
+def _parts(run: RunResult, kernel: str | None, profile: Profile) -> dict[str, list[RunAccess]]:
     """The accesses by the part of the kernel's name that they belong to."""
     rows = _rows(run, "accesses")
     if not rows:
         raise ScenarioError(f"{run.name} has no accesses to shared memory to compare with counters")
     named = {row["access"]: row["kernel"] for row in _rows(run, "kernels")}
     loops = {row["access"]: row for row in _rows(run, "loops")}
-    parts: dict[str, list[_Access]] = {}
+    parts: dict[str, list[RunAccess]] = {}
     for row in rows:
         part = named.get(row["access"], "") if kernel is None else kernel
-        parts.setdefault(part, []).append(_Access(row, loops.get(row["access"])))
+        parts.setdefault(part, []).append(RunAccess(row, loops.get(row["access"])))
     if "" in parts and len({launch.kernel for launch in profile.launches}) > 1:
         names = list(dict.fromkeys(_short(launch.kernel) for launch in profile.launches))
         raise ScenarioError(
@@ -132,52 +75,6 @@ def _launches(profile: Profile, part: str) -> tuple[Launch, ...]:
             place=Place(profile.file),
         )
     return launches
-
-
-def _lines(launch: Launch, accesses: Sequence[_Access], *, numbered: bool) -> list[Line]:
-    modelled: dict[tuple[str, str], int | None] = {}
-    matrix: dict[str, int] = {}
-    for access in accesses:
-        for operation, values in access.by_operation():
-            if access.instruction.startswith(_MATRIX):
-                matrix[operation] = matrix.get(operation, 0) + (values["instructions"] or 0)
-            for quantity in QUANTITIES:
-                for key in ((operation, quantity), ("total", quantity), ("source", quantity)):
-                    value, sofar = values[quantity], modelled.get(key, 0)
-                    modelled[key] = None if value is None or sofar is None else sofar + value
-    counters = {(c.operation, c.quantity): c for c in shared_memory_counters(launch)}
-    name = _short(launch.kernel) + (f" (launch {launch.key})" if numbered else "")
-    lines: list[Line] = []
-    for key, counter in sorted(counters.items(), key=lambda item: _order(item[1])):
-        # An operation that the run has not at all explains nothing of its counter: 0, not unknown.
-        model = modelled.get(key, 0)
-        if model is not None and not counter.matrix:
-            model -= matrix.get(counter.operation, 0)
-        if not (counter.value or model != 0 or counter.operation in ("load", "store")):
-            continue
-        explained = None if model is None else min(counter.value, model)
-        if counter.operation == "total" and model is not None:
-            parts = [
-                (o, counter.quantity)
-                for o in ("load", "store", "atomic")
-                if (o, counter.quantity) in counters
-            ]
-            if parts:
-                explained = sum(min(counters[part].value, modelled.get(part) or 0) for part in parts)
-        lines.append(Line(name, *key, counter.value, model, explained, counter.origin, counter.exact))
-    return lines
-
-
-def _order(counter: Counter) -> tuple[int, int]:
-    operations = [*OPERATIONS, "source"]
-    return operations.index(counter.operation), QUANTITIES.index(counter.quantity)
-
-
-def _operation(instruction: str) -> str:
-    head = instruction.split(".", maxsplit=1)[0]
-    if head in ("lds", "ldmatrix"):
-        return "load"
-    return "store" if head in ("sts", "stmatrix") else "atomic"
 
 
 def _other_chip(run: RunResult, profile: Profile) -> list[str]:

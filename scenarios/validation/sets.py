@@ -83,6 +83,15 @@ SETS: tuple[ValidationSet, ...] = (
         format="programs",
     ),
     ValidationSet(
+        name="further-programs",
+        title="cycles of random programs measured after the model stood",
+        chip="h200",
+        file="h200_programs_more.jsonl.gz",
+        function="programs:rows",
+        unit="cycles",
+        format="programs",
+    ),
+    ValidationSet(
         name="stamps",
         title="last clock read of bursts of a few hundred cycles",
         chip="h200",
