@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _PAIRS_A_BATCH = 1 << 19
 _POINTS_A_BATCH = 1 << 15
-_SLOW_POINTS = 64  # points a batch when every point is a run of its own (time)
+# When every point is a run of its own (time), few points a batch: workers share them evenly and little is lost.
+_SLOW_BATCHES, _SLOW_POINTS = 64, 64
 _COUNTED_AT_MOST = 1 << 23
 
 
@@ -231,7 +232,8 @@ def _probed(plan: Plan, loaded: LoadedScenario) -> tuple[Plan, int]:
             key="sweep.objectives",
         )
     if others:
-        plan = replace(plan, totals=tuple(totals), batch=_SLOW_POINTS)
+        batch = max(min(plan.points // _SLOW_BATCHES, _SLOW_POINTS), 1)
+        plan = replace(plan, totals=tuple(totals), batch=batch)
     else:
         plan = replace(plan, batch=max(min(_PAIRS_A_BATCH // max(instructions, 1), _POINTS_A_BATCH), 256))
     return plan, instructions

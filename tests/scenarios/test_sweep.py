@@ -246,3 +246,8 @@ def test_the_library_face_keeps_what_it_is_told_to_keep(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "points.parquet").exists()
     again = sweep_of("sweep-swizzle-dtype", tmp_path / "out", resume=True)
     assert again.table("best").data == gone.table("best").data
+
+
+def test_points_that_need_the_engine_are_shared_evenly_among_workers() -> None:
+    plan, size = prepare(load("sweep-warps-conflicts"))
+    assert (size.points, plan.batches) == (36, 36)
