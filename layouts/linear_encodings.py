@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from ._notebook import NotebookRepr
 from .linear import LinearLayout
-from .protocol import ArrayLike, IntArray, LayoutError
+from .protocol import ArrayLike, IntArray, Layout, LayoutError
 
 Value: TypeAlias = "int | bool | tuple[Value, ...] | Encoding"
 
@@ -80,7 +80,9 @@ class Encoding(NotebookRepr):
     def logical_shape(self) -> tuple[int, ...]:
         """The shape that the encoding is used on; LayoutError when it was not said."""
         if self.tile is None:
-            raise LayoutError(f"{self.kind} says nothing of the tile; give it shape=[rows, columns]")
+            raise LayoutError(
+                f"{self.kind} says nothing of the tile; give a shape beside it, or shape=[rows, columns] in it"
+            )
         return self.tile
 
     @property
@@ -218,6 +220,13 @@ def _registers(rank: int) -> _Builder:
 
 
 @lru_cache(maxsize=256)
+def used_on(layout: Layout, shape: Sequence[int] | None) -> Layout:
+    """A layout as it is; an encoding that says nothing of its tile used on `shape`, where there is one."""
+    if shape is None or not isinstance(layout, Encoding) or layout.tile is not None:
+        return layout
+    return layout.on(shape)
+
+
 def _linear(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
     for extent in shape:
         _power(extent, f"shape {shape}")

@@ -5,10 +5,12 @@ swizzled_shared(vec=8, perPhase=1, maxPhase=8, order=[1,0] [, shape=[64,64]])
 #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>
 #ttg.padded_shared<[32:+4] {order = [1, 0], shape = [64, 64]}>
 #ttg.slice<{dim = 0, parent = #ttg.blocked<{...}>}>
+vec=8 perPhase=2 maxPhase=4 [order=[1,0]]      (a swizzled_shared, as people write it in issues)
 """
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 from ._text import Scanner
@@ -16,6 +18,7 @@ from .linear import LinearLayout
 from .linear_encodings import PARAMETERS, Encoding, Value
 from .protocol import LayoutError
 
+_BARE = re.compile(r"\s*(vec|perPhase|maxPhase)\s*=")
 _PREFIXES = ("#ttg.", "#triton_gpu.", "#gluon.", "ttg.", "#")
 
 
@@ -26,8 +29,23 @@ def parse_linear(text: str) -> LinearLayout | Encoding:
     'linear(register=[[0,1]], lane=[[1,0]], warp=[], block=[])'
     """
     scan = Scanner(text)
-    found = _layout(scan)
+    found = _bare(scan) if _BARE.match(text) else _layout(scan)
     scan.finish("the layout")
+    return found
+
+
+def _bare(scan: Scanner) -> Encoding:
+    """The parameters of a `swizzled_shared` alone, with commas or without; rows are the slow dimension if not said."""
+    given: dict[str, Value] = {}
+    place = scan.at
+    while not scan.done:
+        _argument(scan, given)
+        scan.accept(",")
+    try:
+        found = _make("swizzled_shared", {"order": (1, 0), **given})
+    except LayoutError as error:
+        raise scan.error(error.message, place) from error
+    assert isinstance(found, Encoding), "made from parameters, not from bases"
     return found
 
 
@@ -99,17 +117,21 @@ def _paddings(scan: Scanner) -> Value:
 
 def _arguments(scan: Scanner, given: dict[str, Value], close: str) -> None:
     while not scan.peek(close):
-        place = scan.at
-        name = scan.name()
-        if name is None:
-            raise scan.error(f"expected a parameter, found {scan.found()}")
-        if name in given:
-            raise scan.error(f"{name} is given twice", place)
-        scan.expect("=", f"after {name}")
-        given[name] = _value(scan)
+        _argument(scan, given)
         if not scan.accept(","):
             break
     scan.shut(close, "after the parameters")
+
+
+def _argument(scan: Scanner, given: dict[str, Value]) -> None:
+    place = scan.at
+    name = scan.name()
+    if name is None:
+        raise scan.error(f"expected a parameter, found {scan.found()}")
+    if name in given:
+        raise scan.error(f"{name} is given twice", place)
+    scan.expect("=", f"after {name}")
+    given[name] = _value(scan)
 
 
 def _value(scan: Scanner) -> Value:

@@ -21,6 +21,7 @@ from ..layouts import (
     parse,
     with_swizzle,
 )
+from ..layouts.linear_encodings import used_on
 from ..sim.chip import Chip
 from .errors import ScenarioError, caret_lines
 from .specs import BufferSpec
@@ -126,7 +127,7 @@ def layout_of(name: str, buffer: BufferSpec) -> tuple[Layout, tuple[int, ...]]:
             strides.insert(0, strides[0] * (pitch if len(strides) == 1 else extent))
         extents = ",".join(map(str, shape))
         return parse(f"S[({extents},):({','.join(map(str, strides))},)]"), shape
-    layout = parse(buffer.layout)
+    layout = used_on(parse(buffer.layout), buffer.shape)
     if tuple(layout.axes) not in ((), ("m",)):
         raise ScenarioError(
             f"a shared-memory layout has the axis m alone; this one has {', '.join(layout.axes)}",

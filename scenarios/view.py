@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..layouts import Layout, LayoutError, dtype_bits, fragment_shape, mma_fragment, parse
+from ..layouts.linear_encodings import used_on
 from ..sim.chip import Chip, ChipError, load_chip
 from .errors import Place, ScenarioError, caret_lines
 from .explanation import is_scenario
@@ -97,7 +98,7 @@ def _bare_spec(target: str, dtype: str, shape: tuple[int, ...] | None, swizzle: 
 
 def _parsed(spec: BufferSpec) -> Layout:
     assert spec.layout is not None
-    layout = parse(spec.layout)
+    layout = used_on(parse(spec.layout), spec.shape)
     elements = math.prod(spec.shape or layout.logical_shape)
     if elements > _MOST_ELEMENTS:
         raise ScenarioError(
@@ -202,7 +203,7 @@ def buffer_layout(spec: BufferSpec) -> tuple[Layout, tuple[int, ...]]:
 
     if spec.layout is not None:
         try:
-            layout = parse(spec.layout)
+            layout = used_on(parse(spec.layout), spec.shape)
         except LayoutError as error:
             raise ScenarioError(
                 error.message, key="layout", caret=caret_lines(error.text, error.position)

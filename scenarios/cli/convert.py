@@ -43,9 +43,10 @@ def convert(
     from ...layouts import NOTATIONS, LayoutError, parse, with_swizzle
     from ...layouts import convert as convert_layout
     from ...layouts.dtype import dtype_bits
+    from ...layouts.linear_encodings import used_on
 
     sizes = o.parse_shape(shape)
-    layout = parse(text, notation)
+    layout = used_on(parse(text, notation), sizes)
     elements = math.prod(layout.logical_shape)
     if sizes is not None and math.prod(sizes) != elements:
         raise LayoutError(

@@ -252,3 +252,19 @@ def test_lane_run_is_the_widest_move():
     assert lane_run(fragment, parse("(16,8):(1,16)"), shape) == 1
     row_of_four = parse("S[(8,4,4):(4@laneid,1@laneid,1)]")
     assert lane_run(row_of_four, parse("(8,16):(16,1)"), (8, 16)) == 4
+
+
+@pytest.mark.parametrize(
+    "text", ["vec=8 perPhase=2 maxPhase=4", "vec = 8, perPhase = 2, maxPhase = 4, order = [1, 0]"]
+)
+def test_bare_parameters_are_a_swizzled_shared(text):
+    assert parse(text) == parse("swizzled_shared(vec=8, perPhase=2, maxPhase=4, order=[1,0])")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("vec=8 perPhase 2", "expected '='"), ("vec=8 perPhase=2", "misses maxPhase"), ("vec=8 vec=4", "twice")],
+)
+def test_bare_parameters_that_are_wrong(text, says):
+    with pytest.raises(LayoutError, match=says):
+        parse(text)

@@ -52,6 +52,20 @@ def test_count_says_who_meets_in_a_loop_of_load_and_swap() -> None:
     assert "depend on the data" in unknown.stdout + unknown.stderr
 
 
+def test_count_parameters_of_a_triton_swizzle_as_people_paste_them() -> None:
+    options = ("--dtype", "f16", "--shape", "64,64", "--by", "column")
+    bare = bankbench("count", "vec=8 perPhase=1 maxPhase=8", *options)
+    whole = bankbench(
+        "count", "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>", *options
+    )
+    assert bare.returncode == 0
+    assert bare.stdout == whole.stdout
+    assert bare.stdout.startswith("4 wavefronts, 1 ideal, 3 excess (4-way)")
+    shapeless = bankbench("count", "vec=8 perPhase=1 maxPhase=8", "--dtype", "f16")
+    assert shapeless.returncode == 2
+    assert "give a shape beside it" in shapeless.stderr
+
+
 def test_count_offsets_and_bytes_in_json() -> None:
     offsets = ",".join(str(128 * lane) for lane in range(32))
     found = json.loads(bankbench("count", offsets, "--op", "lds.32", "--json").stdout)
