@@ -6,6 +6,7 @@ swizzled_shared(vec=8, perPhase=1, maxPhase=8, order=[1,0] [, shape=[64,64]])
 #ttg.padded_shared<[32:+4] {order = [1, 0], shape = [64, 64]}>
 #ttg.slice<{dim = 0, parent = #ttg.blocked<{...}>}>
 vec=8 perPhase=2 maxPhase=4 [order=[1,0]]      (a swizzled_shared, as people write it in issues)
+offset=[[0,1],[0,2],[1,0]]                     (bases alone: a linear layout)
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from .linear import LinearLayout
 from .linear_encodings import PARAMETERS, Encoding, Value
 from .protocol import LayoutError
 
-_BARE = re.compile(r"\s*(vec|perPhase|maxPhase)\s*=")
+_SWIZZLE_PARAMETERS = {"vec", "perPhase", "maxPhase"}
+_BARE = re.compile(r"\s*(vec|perPhase|maxPhase|register|lane|warp|block|offset)\s*=")
 _PREFIXES = ("#ttg.", "#triton_gpu.", "#gluon.", "ttg.", "#")
 
 
@@ -34,19 +36,20 @@ def parse_linear(text: str) -> LinearLayout | Encoding:
     return found
 
 
-def _bare(scan: Scanner) -> Encoding:
-    """The parameters of a `swizzled_shared` alone, with commas or without; rows are the slow dimension if not said."""
+def _bare(scan: Scanner) -> LinearLayout | Encoding:
+    """Parameters alone, with commas or without: of a `swizzled_shared` (rows are the slow dimension if not said), or
+    the bases of a linear layout."""
     given: dict[str, Value] = {}
     place = scan.at
     while not scan.done:
         _argument(scan, given)
         scan.accept(",")
     try:
-        found = _make("swizzled_shared", {"order": (1, 0), **given})
+        if _SWIZZLE_PARAMETERS & given.keys():
+            return _make("swizzled_shared", {"order": (1, 0), **given})
+        return _make("linear", given)
     except LayoutError as error:
         raise scan.error(error.message, place) from error
-    assert isinstance(found, Encoding), "made from parameters, not from bases"
-    return found
 
 
 def _layout(scan: Scanner) -> LinearLayout | Encoding:

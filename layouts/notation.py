@@ -12,7 +12,7 @@ NOTATIONS = ("tirx", "tla", "cute", "linear")
 _TIRX = re.compile(r"\s*(T\.|TileLayout|ComposeLayout|[SR]\s*\[|-?\d+\s*(@\s*\w+)?\s*\+\s*[SR]\s*\[)")
 _LINEAR = re.compile(
     r"\s*(linear\b|#|swizzled_shared|padded_shared|nvmma_shared|blocked\b|nvidia_mma|nv_mma|slice\b|dot_op"
-    r"|(vec|perPhase|maxPhase)\s*=)"
+    r"|(vec|perPhase|maxPhase|register|lane|warp|block|offset)\s*=)"
 )
 _TAG = re.compile(r"\s*[A-Za-z_]\w*\s*\(")
 _PAIR = re.compile(r"\s*(\(|-?\d|_-?\d|Sw\b|Swizzle\b|S\s*<)")

@@ -268,3 +268,9 @@ def test_bare_parameters_are_a_swizzled_shared(text):
 def test_bare_parameters_that_are_wrong(text, says):
     with pytest.raises(LayoutError, match=says):
         parse(text)
+
+
+def test_bare_bases_are_a_linear_layout():
+    text = "register=[[0,1],[0,2]], lane=[[1,0],[2,0]], warp=[], block=[]"
+    assert parse(text) == parse(f"linear({text})")
+    assert parse("offset=[[0,1],[0,2],[1,0]]") == parse("linear(offset=[[0,1],[0,2],[1,0]])")
