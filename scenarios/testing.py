@@ -5,6 +5,8 @@ from bankbench.scenarios.testing import assert_conflict_free
 def test_tile_has_no_conflicts():
     assert_conflict_free("kernels/tile.yaml")
     assert_conflict_free([4 * lane for lane in range(32)], op="lds.32")
+
+and rows to check a formula of one's own against: `for row in oracle_rows(1000, seed=1): ...`
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .oracle import oracle_rows
+
 if TYPE_CHECKING:
     from ..sim.results import RunResult
     from .api import Source
 
-__all__ = ["assert_conflict_free", "assert_expectations"]
+__all__ = ["assert_conflict_free", "assert_expectations", "oracle_rows"]
 
 
 def assert_conflict_free(
