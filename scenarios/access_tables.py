@@ -11,6 +11,7 @@ from ..sim.results import Column, Table
 from .access_instructions import instruction_table, words_by_bank
 from .buffers import PlacedBuffer, constant
 from .counted import CountedAccess
+from .row_table import row_table
 
 _WAVEFRONTS = Column("wavefronts", "", "passes through shared memory, as the hardware counter shows them")
 _IDEAL = Column(
@@ -92,7 +93,7 @@ def _accesses(counted: Sequence[CountedAccess]) -> Table:
         _WAYS,
         _STATUS,
     )
-    return _table("accesses", "Accesses", columns, rows)
+    return row_table("accesses", "Accesses", columns, rows)
 
 
 def _kernels(counted: Sequence[CountedAccess]) -> Table:
@@ -104,7 +105,7 @@ def _kernels(counted: Sequence[CountedAccess]) -> Table:
         Column("repeat", "", "how often the access happens in a launch"),
     )
     rows = [{"access": item.name, "kernel": item.kernel, "repeat": item.repeat} for item in named]
-    return _table("kernels", "Kernels", columns, rows)
+    return row_table("kernels", "Kernels", columns, rows)
 
 
 def _loops(counted: Sequence[CountedAccess], chip: Chip) -> Table:
@@ -118,7 +119,7 @@ def _loops(counted: Sequence[CountedAccess], chip: Chip) -> Table:
         sums = {name: int(getattr(parts, name).sum()) * item.access.repeat for name in _LOOP_COLUMNS}
         rows.append({"access": item.access.name, **sums})
     columns = (_ACCESS, *(Column(name, "", doc) for name, doc in _LOOP_COLUMNS.items()))
-    return _table("loops", "Atomics that are loops of load and swap", columns, rows)
+    return row_table("loops", "Atomics that are loops of load and swap", columns, rows)
 
 
 def _collisions(counted: Sequence[CountedAccess]) -> Table:
@@ -148,7 +149,7 @@ def _collisions(counted: Sequence[CountedAccess]) -> Table:
         Column("lanes", "", "lanes that meet on the bank, one for each word"),
         Column("words", "byte", "where those words start, from the start of the buffer"),
     )
-    return _table("conflicts", "Who meets where (worst instruction of each access)", columns, rows)
+    return row_table("conflicts", "Who meets where (worst instruction of each access)", columns, rows)
 
 
 def _short(values: Sequence[int], most: int = 8) -> str:
@@ -178,7 +179,7 @@ def _buffers(buffers: Sequence[PlacedBuffer]) -> Table:
         Column("padding", "bytes", "bytes of the footprint that hold no element"),
         Column("layout", "", "element offsets, in the notation that it was written in"),
     )
-    return _table("buffers", "Buffers", columns, rows)
+    return row_table("buffers", "Buffers", columns, rows)
 
 
 def _banks(counted: Sequence[CountedAccess], chip: Chip) -> Table:
@@ -202,9 +203,3 @@ def _banks(counted: Sequence[CountedAccess], chip: Chip) -> Table:
 
 def _name(item: CountedAccess) -> str:
     return parse_op(item.access.op, item.access.width, item.access.variant).name
-
-
-def _table(name: str, title: str, columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> Table:
-    return Table(
-        name, title, columns, {column.name: [row[column.name] for row in rows] for column in columns}
-    )
