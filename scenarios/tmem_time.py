@@ -67,11 +67,11 @@ def evaluate_gemms(loaded: LoadedScenario, items: Sequence[TmemGemm], chip: Chip
             "loop": item.name,
             "product": f"{loop.M}x{loop.N} {loop.operands}",
             "columns": found.columns,
-            "fits": "yes" if found.fits else "no",
+            "fits": found.fits,
             "interval": cycles.interval,
             "bound": cycles.bound,
         }
-        values: dict[str, Any] = {**row, "fits": found.fits, "hazards": None, "cycles": None, "busy": None}
+        values: dict[str, Any] = {**row, "hazards": None, "cycles": None, "busy": None}
         if not found.fits:
             part.headlines.append(f"{item.name}: does not fit ({found.advice[0]})")
             part.reasons += [f"{item.name}: {line}" for line in found.advice[1:]]

@@ -351,6 +351,7 @@ def test_scale_vectors_of_main_loops_belong_to_the_kind(loop, message):
 
 def test_two_loops_keep_their_waits_and_busy_times_apart() -> None:
     result = run_scenario(load("tmem-gemm-buffering"))
+    assert result.table("tmem_loops").data["fits"] == [True, True]
     cycles = dict(zip(*(result.table("tmem_loops").data[name] for name in ("loop", "cycles")), strict=True))
     for table, column in (("tmem_waits", "cycles"), ("tmem_resources", "busy")):
         rows = list(result.table(table).rows())
